@@ -25,7 +25,7 @@ import numpy as np
 from click.testing import CliRunner
 
 from labelinf_core.cli import main as labelinf
-from labelinf_core.contracts.components import Knob, Setting
+from labelinf_core.contracts.components import Setting, TunableParameter
 from labelinf_core.evaluator.choice import installed, place
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -99,7 +99,7 @@ def exceeded(
     for item in installed(builder, "score"):
         spec = str(item.spec)
         attack = builder.build(Kind.ATTACK, spec, "advice")
-        if place(builder, "score", spec, threat) is None or attack.refusal(threat):
+        if place(builder, "score", spec, threat) is None or attack.unsupported_reason(threat):
             continue
         setting, shares = Setting(data=data, attack=attack, defences=stages), []
         for game in range(games):
@@ -132,7 +132,7 @@ def main() -> int:
                   f"  {len(found):8}  {spent:7.1f}  {said}", flush=True)  # fmt: skip
             bad += not ends_well(status, found, said)
             for knob in proved if asked_for.games else ():
-                defence = Knob(**knob["knob"]).spec(knob["certified"])
+                defence = TunableParameter(**knob["knob"]).spec(knob["certified"])
                 for spec, mean, surely in exceeded(builder, case, file, asked_for.queries, defence, asked_for.games):
                     bad += surely
                     if mean > TARGET:

@@ -180,7 +180,7 @@ def _fitting(builder: Builder, cells: Sequence[Cell]) -> Iterator[Table]:
         )
         channel = builder.build(Kind.CHANNEL, cell.channel, "cell")
         threat = channel.threat(setting)
-        if setting.attack.refusal(threat):
+        if setting.attack.unsupported_reason(threat):
             continue
         key = (cell.channel, cell.labels, cell.defences)
         if key not in known:

@@ -30,8 +30,8 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
-from labelinf_gradients.audit.client import Audit, audit_client
-from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.audit.client import ClientAudit, audit_client
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.game.torch_network import TorchNetwork
 
 _CLASSES, _LABELS, _OWN = 5, 32, 100
@@ -122,10 +122,10 @@ def digits() -> LabelSet:
     )
 
 
-def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> Audit:
+def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> ClientAudit:
     torch.manual_seed(0)
     network = TorchNetwork.wrap(make(64, _CLASSES), target=make.__name__, n_inputs=64, precision="float32")
-    client = Client(function=CONDUCTS[conduct][0], name=conduct, network=network)
+    client = UserClient(function=CONDUCTS[conduct][0], name=conduct, network=network)
     settings: Any = {
         "samples": _LABELS,
         "batch": 4 if conduct in _FOURS else 1,
@@ -136,7 +136,7 @@ def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> Audit:
     return audit_client(client, data, builder, clients=4 if conduct == "sum of 4" else 1, **settings)
 
 
-def cell(found: Audit, conduct: str) -> str:
+def cell(found: ClientAudit, conduct: str) -> str:
     if found.conduct.known and not re.fullmatch(CONDUCTS[conduct][1] + r"(, in bfloat16)?", found.conduct.sentence):
         return f"FALSE ({found.conduct.sentence})"
     if found.refuted or found.tried is None:

@@ -29,7 +29,7 @@ from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Executor, InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import Bench, attack_rng, curator_rng
+from labelinf_core.evaluator.play import TrialRunner, attack_rng, curator_rng
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
@@ -54,7 +54,7 @@ def planned(builder: Builder, cells: int, trials: int, attack: str = "majority",
     return make_plan(Suite(matrix=[table], trials=trials, title="engine"), builder, "benchmark")
 
 
-def plain(plan: Plan, bench: Bench, most: int = 500) -> float:
+def plain(plan: Plan, bench: TrialRunner, most: int = 500) -> float:
     """Return the seconds of processor time that a game takes in a plain loop."""
     games = [(cell, *bench._set_up(cell)) for cell in plan.cells[:most]]
     for trial in range(2):  # the first lays what all others find
@@ -69,7 +69,7 @@ def plain(plan: Plan, bench: Bench, most: int = 500) -> float:
 def opened(workers: int, plan: Plan, builder: Builder) -> Iterator[Executor]:
     """Yield where the plan is played."""
     if workers == 0:
-        yield InProcess(Bench(builder=builder))
+        yield InProcess(TrialRunner(builder=builder))
     else:
         with Processes(workers=workers, host=builder.host, labels=label_sets(plan, builder)) as pool:
             yield pool
@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     plan = planned(builder, asked.cells, asked.trials, asked.attack, asked.records)
     spans: dict[int, tuple[float, float]] = {}
     print(f"plan        {time.process_time() - start:8.1f} s for {len(plan.cells)} cells")
-    alone = plain(plan, Bench(builder=builder))
+    alone = plain(plan, TrialRunner(builder=builder))
     print(f"plain loop  {1e3 * alone:8.3f} ms of processor time a trial")
     measured(planned(builder, 10, 1), builder, 0)  # what is imported and trained once
     for workers in asked.workers:

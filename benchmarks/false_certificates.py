@@ -145,7 +145,7 @@ def judged(
     defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "search") for stage in stages)
     setting = Setting(data=data, attack=attack, defences=defences)
     threat = channel.threat(setting)
-    if attack.refusal(threat):
+    if attack.unsupported_reason(threat):
         return 1.0, "not played"
     promise = attack.promise(threat)
     ceilings = theory(BUILDER, room, threat).ceilings
@@ -263,7 +263,7 @@ class Board:
             attack = BUILDER.build(Kind.ATTACK, name, "search")
             setting = Setting(data=data, attack=attack, defences=defences)
             threat = channel.threat(setting)
-            if attack.refusal(threat):
+            if attack.unsupported_reason(threat):
                 continue
             if self.denied:
                 chance, claim = judged("score", channel, data, self.stages, attack, games, seed)

@@ -70,7 +70,7 @@ N_CLASSES, N_INPUTS, WIDTH, SPREAD = 100, 64, 256, 0.15
 def overlap(attack: GradientAttack, channel: GradientChannel, trials: int) -> str:
     """Return the share of labels in common, and of batches explained to the last where the attack knows it."""
     setting = Setting(data=Digits().load(), attack=attack)
-    if attack.refusal(channel.threat(setting)):
+    if attack.unsupported_reason(channel.threat(setting)):
         return "-"
     right = total = explained = batches = 0
     for trial in range(trials):

@@ -338,7 +338,7 @@ def report_defended(name: str, data: LabelSet, defence: GradientDefence, samples
     threat = channel.threat(Setting(data=data, defences=(defence,)))
     shares, n = {}, samples * trials
     for attack in ATTACKS:
-        if attack.refusal(threat):
+        if attack.unsupported_reason(threat):
             continue
         setting = Setting(data=data, attack=attack, defences=(defence,))
         games = (

@@ -33,12 +33,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import kendalltau, multivariate_normal, norm
 
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.certificate.gain import bits_of_gain, counts_bits
 from labelinf_guard.certificate.noise import StepNoise
 from labelinf_guard.certificate.statement import Part, Terms, certify, points
 from labelinf_guard.clock import StepClock
-from labelinf_guard.ledger.charge import Near, Seen, charge_of
+from labelinf_guard.ledger.charge import Near, PublicRecord, charge_of
 from labelinf_guard.recommendation import honest
 from labelinf_guard.release import FINE
 from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
@@ -115,7 +115,7 @@ def played(n, policy, rng, folder):
         for at, row in enumerate(rows):
             text = "id,prediction\n" + "".join(f"r{i:06d},{y}\n" for i, y in enumerate(row))
             answer = board.submit(f"t{at}", text.encode())
-            assert isinstance(answer, Answer)
+            assert isinstance(answer, TeamAnswer)
             told.append(float(answer.score))
     exact, told = (rows == labels).mean(axis=1), np.array(told)
     first = [set(np.argsort(-scores, kind="stable")[:3].tolist()) for scores in (exact, told)]
@@ -174,7 +174,7 @@ def prices():
         for family, model in models():
             guessed = model.fit(features[train], labels[train]).predict(features[test])
             score = round(1000 * float(np.mean(guessed == labels[test])))
-            weights = rule.weights(Seen(own=last.get(family), board=tuple(told[:-21:-1])))
+            weights = rule.weights(PublicRecord(own=last.get(family), board=tuple(told[:-21:-1])))
             paid.append(charge_of(weights[score]) / 1024)
             last[family] = score
             told.append(score)

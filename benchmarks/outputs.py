@@ -42,8 +42,8 @@ from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.quantile import Quantile
 from labelinf_outputs.attacks.rmia import Rmia
 from labelinf_outputs.attacks.threshold import Level, Threshold
-from labelinf_outputs.audit.asked import Asked
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.asked import AttackHandle
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.committed import commit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted
@@ -274,7 +274,7 @@ def row(n_classes: int, m: int, nominal: float, resampled: bool, audits: int, rn
     correct = np.stack([hits[:, :count].sum(axis=1) for count in counts], axis=1)
     shared = epsilon_bounds.BETA / len(epsilon_bounds.GUESS_SHARES)
     known = {"n_classes": n_classes}
-    committed = [Claim().proved(c, m - c, m, n_canaries=m, **known) for c in range(m + 1)]
+    committed = [PrivacyClaim().proved(c, m - c, m, n_canaries=m, **known) for c in range(m + 1)]
     best = [[epsilon_bounds.epsilon_lower_bound(c, r, beta=shared, **known) for c in range(r + 1)] for r in counts]
     of_four = np.max([np.array(each)[correct[:, i]] for i, each in enumerate(best)], axis=0)
     found = np.column_stack([np.array(committed)[correct[:, 0]], of_four])
@@ -324,15 +324,16 @@ def gaussian(audits: int = 1000) -> None:
             top = np.sort(said, axis=2)
             order = np.argsort(top[..., -2] - top[..., -1], axis=1)
             hits = np.take_along_axis(said.argmax(axis=2) == labels, order, axis=1)
-            print(f"  K = {n_classes:2} m = 300 Gaussian DP, mu = {mu:g}: {_by_shares(hits, Claim(mu=mu), n_classes)}")
+            shares = _by_shares(hits, PrivacyClaim(mu=mu), n_classes)
+            print(f"  K = {n_classes:2} m = 300 Gaussian DP, mu = {mu:g}: {shares}")
         for epsilon, delta in ((1.0, 1e-5), (1.0, 1e-2), (2.0, 1e-3)):
             keep = epsilon_bounds.label_dp_ceiling(epsilon, n_classes)
             hits = (rng.random((audits, 300)) < keep) | (rng.random((audits, 1)) < delta)
-            claim = Claim(epsilon=epsilon, delta=delta)
+            claim = PrivacyClaim(epsilon=epsilon, delta=delta)
             print(f"  K = {n_classes:2} m = 300 {claim}: {_by_shares(hits, claim, n_classes)}")
 
 
-def _by_shares(hits: np.ndarray, claim: Claim, n_classes: int) -> str:
+def _by_shares(hits: np.ndarray, claim: PrivacyClaim, n_classes: int) -> str:
     parts = []
     for guesses in (300, 150, 75):
         correct, places = np.unique(hits[:, :guesses].sum(axis=1), return_inverse=True)
@@ -349,7 +350,7 @@ def pooled(audits: int = 1000) -> None:
         for models in (1, 4, 16):
             drawn = rng.binomial(100 * models, epsilon_bounds.label_dp_ceiling(epsilon, 2), audits)
             m = 100 * models
-            proved = np.array([Claim().proved(int(c), m - int(c), m, n_classes=2, n_canaries=m) for c in drawn])
+            proved = np.array([PrivacyClaim().proved(int(c), m - int(c), m, n_classes=2, n_canaries=m) for c in drawn])
             wrong = interval(int((proved > epsilon).sum()), audits)
             print(f"  epsilon {epsilon:g}, {models:2} models of 100 canaries: {proved.mean():.2f}, wrong {wrong}")
 
@@ -367,7 +368,7 @@ def observational(audits: int = 1000, m: int = 1000, guesses: int = 100) -> None
         agrees = rng.random(m) < np.where(real, 0.95, 0.75)
         said_proxy = np.flatnonzero(~agrees)[:guesses]
         right, made = int((~real[said_proxy]).sum()), said_proxy.size
-        proved.append(Claim().proved(right, made - right, made, n_classes=2, n_canaries=m))
+        proved.append(PrivacyClaim().proved(right, made - right, made, n_classes=2, n_canaries=m))
     accused = interval(int((np.array(proved) > 0).sum()), audits)
     print(f"  labels nobody has seen: epsilon >= {np.mean(proved):.2f} is 'proved', more than 0 in {accused}")
 
@@ -389,7 +390,9 @@ class Committed(OutputAttack):
             view=threat.view,
             references=oracle.references(),
         )
-        name = commit({key: Asked.here(item) for key, item in self.attacks.items()}, known, threat, Claim()).attack
+        name = commit(
+            {key: AttackHandle.here(item) for key, item in self.attacks.items()}, known, threat, PrivacyClaim()
+        ).attack
         self.chosen[name] += 1
         return self.attacks[name].run(oracle, rng)
 

@@ -137,11 +137,16 @@ class Mine(Effect[Any]):
 
 SAID: dict[str, tuple[Effect[Any], ...]] = {
     "gradient": (
-        *(gradient.Clipped(norm=1e-6), gradient.Clipped(norm=1e-6, order=1), gradient.Dropped(), gradient.Rounded()),
-        *(gradient.Lengthened(), gradient.Smoothed(most=0.5), gradient.Mixed(), gradient.Withheld()),
+        *(
+            gradient.NormClipped(norm=1e-6),
+            gradient.NormClipped(norm=1e-6, order=1),
+            gradient.Dropped(),
+            gradient.EntriesRounded(),
+        ),
+        *(gradient.Lengthened(), gradient.Smoothed(most=0.5), gradient.MixedPairs(), gradient.Withheld()),
         *(gradient.Batched(size=2), gradient.LocalSteps(steps=1, rate=0.1)),
-        gradient.Added(std=1e6, step=1e-9, proof=gradient.GaussianNoise(std=1e6)),
-        gradient.Added(std=1e6, step=1e-9, proof=gradient.LaplaceNoise(norm=1.0, privacy=0.01)),
+        gradient.NoiseAdded(std=1e6, step=1e-9, proof=gradient.GaussianNoise(std=1e6)),
+        gradient.NoiseAdded(std=1e6, step=1e-9, proof=gradient.LaplaceNoise(norm=1.0, privacy=0.01)),
     ),
     "output": (
         *(output.Randomised(epsilon=0.01), output.Retrained(times=2), output.Mixed(), output.Coarsened(step=0.1)),

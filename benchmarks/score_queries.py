@@ -37,7 +37,7 @@ from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.joint_weights import JointWeights
 from labelinf_scores.attacks.mixed_radix import MixedRadix
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack
@@ -102,11 +102,11 @@ def play(name: str, attack_name: str, defences: Sequence[ScoreDefence] = (), sco
     channel = ScoreChannel(loss=LogLoss(), scorer=scorer)
     setting = Setting(data=data, attack=attack, defences=tuple(defences))
     threat = channel.threat(setting)
-    title = name + "".join(f", {item.decimals} decimals" for item in defences if isinstance(item, Round))
+    title = name + "".join(f", {item.decimals} decimals" for item in defences if isinstance(item, RoundScore))
     paper, mark = -(-data.n_records // 5), MARKS.get((title, attack_name), "") if scorer == "sklearn" else ""
     start = f"{title:<22}{data.n_records:>6}{data.n_classes:>3}{paper:>7}  {attack_name:<21}"
     begun = time.perf_counter()
-    if refusal := attack.refusal(threat):
+    if refusal := attack.unsupported_reason(threat):
         print(f"{start}{'-':>8}{mark:>6}  {refusal}", flush=True)
         return
     promise = attack.promise(threat)
@@ -201,7 +201,7 @@ def main() -> None:
     default_sets = {"large": LARGE, "rounded": ["titanic", "imdb"]}.get(arguments.part, SMALL)
     for name in arguments.sets or default_sets:
         many = labels_of(name).n_classes > 2
-        defences = [(Round(decimals=d),) for d in (5, 4)] if arguments.part == "rounded" else [()]
+        defences = [(RoundScore(decimals=d),) for d in (5, 4)] if arguments.part == "rounded" else [()]
         scorer = "float32" if arguments.part == "float32" else "sklearn"
         attacks = MANY_CLASSES if many else PROPER
         if arguments.part == "large":

@@ -148,7 +148,7 @@ def target_of(cell: Cell, builder: Builder, seconds: float) -> Target:
     setting = Setting(data=data, defences=builder.pipeline(list(cell.defences), "line"))
     threat = channel.threat(setting)
     built = {point.full: builder.build(Kind.ATTACK, point.full, "line") for point in installed(builder, name)}
-    fitting = {spec: one for spec, one in built.items() if not one.refusal(threat)}
+    fitting = {spec: one for spec, one in built.items() if not one.unsupported_reason(threat)}
     chosen = {spec: one for spec, one in fitting.items() if place(builder, name, spec, threat) is not None}
     certain = [spec for spec, one in chosen.items() if (said := one.promise(threat)) and said.certified]
     chosen = {spec: chosen[spec] for spec in certain[:1]} or chosen

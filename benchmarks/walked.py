@@ -36,7 +36,7 @@ from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.randomised_response import keep_probability
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Curator, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import (
     Added,
     Budgeted,
@@ -175,7 +175,7 @@ class Strange(ScoreDefence):
     act: str
     said: tuple[Effect[Any], ...] | None
 
-    def start(self, threat: ScoreThreat, rng: Any) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: Any) -> ActiveScoreDefence:
         """Begin."""
         return _Acting(self.act, rng, threat.n_classes)
 
@@ -184,7 +184,7 @@ class Strange(ScoreDefence):
         return (Unknown(stage="strange"),) if self.said is None else self.said
 
 
-class _Acting(ActiveDefence):
+class _Acting(ActiveScoreDefence):
     def __init__(self, act: str, coins: Any, n_classes: int) -> None:
         self._do, self._coins, self._classes = getattr(self, f"_{act}"), coins, n_classes
         self._rows: Any = None

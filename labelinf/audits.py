@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from labelinf.shown import WIDTH, Shown
+from labelinf.shown import WIDTH, ShownResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from labelinf_core.contracts.pictures import Picture
     from labelinf_core.report.attacked import Attacked
-    from labelinf_outputs.audit.findings import Audit
+    from labelinf_outputs.audit.findings import OutputsAudit
     from labelinf_outputs.audit.planted import Planted
     from labelinf_scores.audit.report import ScorerReport
 
@@ -26,7 +26,7 @@ __all__ = ["OutputsAudited", "RecordAudited", "ScorerAudited", "audit_outputs", 
 
 
 @attrs.frozen(kw_only=True)
-class ScorerAudited(Shown):
+class ScorerAudited(ShownResult):
     """What a scoring function gives away.
 
     Attributes:
@@ -64,7 +64,7 @@ class ScorerAudited(Shown):
 
 
 @attrs.frozen(kw_only=True)
-class OutputsAudited(Shown):
+class OutputsAudited(ShownResult):
     """What a model gives back of planted labels.
 
     Attributes:
@@ -72,7 +72,7 @@ class OutputsAudited(Shown):
         view: What was declared to be visible.
     """
 
-    audit: Audit
+    audit: OutputsAudit
     view: str
 
     def lines(self) -> Iterator[str]:
@@ -105,7 +105,7 @@ class OutputsAudited(Shown):
 
 
 @attrs.frozen(kw_only=True)
-class RecordAudited(Shown):
+class RecordAudited(ShownResult):
     """What the files of a run give away.
 
     Attributes:
@@ -276,7 +276,7 @@ def audit_outputs(
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder
-    from labelinf_outputs.audit.claim import Claim
+    from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.outputs import audit_outputs as audited
 
     known = _planted(probabilities, planted, references, seal)
@@ -285,7 +285,7 @@ def audit_outputs(
         known,
         builder,
         attacks=tuple(map(str, written(builder, Kind.ATTACK, attacks))),
-        claim=Claim(epsilon=epsilon, delta=delta, mu=mu),
+        claim=PrivacyClaim(epsilon=epsilon, delta=delta, mu=mu),
         rng=np.random.default_rng(seed),
         timeout=timeout,
     )

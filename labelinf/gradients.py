@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from labelinf.shown import Shown
+from labelinf.shown import ShownResult
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ __all__ = ["Recovered", "recover", "shield"]
 
 
 @attrs.frozen(kw_only=True)
-class Recovered(Shown):
+class Recovered(ShownResult):
     """What gradients of a last layer give away.
 
     Attributes:

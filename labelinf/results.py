@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from labelinf.shown import WIDTH, Shown
+from labelinf.shown import WIDTH, ShownResult
 
 if TYPE_CHECKING:
     from labelinf_core.advise.search import Advice
@@ -22,7 +22,7 @@ __all__ = ["Advised", "Played", "Theory"]
 
 
 @attrs.frozen(kw_only=True)
-class Played(Shown):
+class Played(ShownResult):
     """What came of a run, with every figure: as private as the labels.
 
     Attributes:
@@ -65,7 +65,7 @@ class Played(Shown):
 
 
 @attrs.frozen(kw_only=True)
-class Theory(Shown):
+class Theory(ShownResult):
     """What theory implies.
 
     Attributes:
@@ -122,7 +122,7 @@ class Theory(Shown):
 
 
 @attrs.frozen(kw_only=True)
-class Advised(Shown):
+class Advised(ShownResult):
     """The smallest strength of every defence for a target.
 
     Attributes:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from labelinf_core.contracts.pictures import Picture
 
-__all__ = ["WIDTH", "Shown"]
+__all__ = ["WIDTH", "ShownResult"]
 
 WIDTH = 100  #: columns of an answer in words
 
 
-class Shown(abc.ABC):
+class ShownResult(abc.ABC):
     """A result: the answer first, then the rows, then the pictures."""
 
     @abc.abstractmethod

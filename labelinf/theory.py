@@ -82,14 +82,13 @@ def bounds(**game: Unpack[Game]) -> Theory:
     Raises:
         InputError: Something cannot be used as it is.
     """
-    from labelinf_core.evaluator.game import Game as Read
-    from labelinf_core.evaluator.game import asked
+    from labelinf_core.evaluator.game import AttackedGame, asked
     from labelinf_core.evaluator.theory import theory
 
     host, chosen = _chosen(game)
 
     def question() -> Implied:
-        read = Read.read(host, chosen)
+        read = AttackedGame.read(host, chosen)
         return theory(read.builder, read.spec.name, read.channel.threat(read.setting))
 
     return Theory(implied=asked("bounds", host, chosen, question))

@@ -12,20 +12,20 @@ from labelinf_core.advise.target import Target
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.errors import InputError, PluginError
-from labelinf_core.evaluator.game import Game, asked
+from labelinf_core.evaluator.game import AttackedGame, asked
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.worker import watch
 from labelinf_core.report import words
 
-__all__ = ["Advised", "advised", "answer_of"]
+__all__ = ["AdviceReport", "advised", "answer_of"]
 
 _MOST = 3  # settings that an answer names
 _KNOBS = 40  # whose games advice may take the time of, in a worker
 
 
 @attrs.frozen(kw_only=True)
-class Advised:
+class AdviceReport:
     """The smallest setting of every defence of a game that reaches a target.
 
     Attributes:
@@ -49,7 +49,7 @@ class Advised:
     played: bool
 
 
-def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int], None]) -> Advised:
+def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int], None]) -> AdviceReport:
     """Turn every knob of the game that the options say.
 
     Args:
@@ -62,19 +62,21 @@ def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int]
         ComponentError: A third party's code ended the worker that asked for advice behind it, or was late.
     """
 
-    def question() -> Advised:
-        game = Game.read(host, chosen, [*chosen["attacks"], *chosen["also"]])
+    def question() -> AdviceReport:
+        game = AttackedGame.read(host, chosen, [*chosen["attacks"], *chosen["also"]])
         advisor, only = _advisor(game, chosen), chosen["only"]
-        knobs = [k for k in advisor.knobs() if not only or any(text in k.title + k.template for text in only)]
+        tunable_parameters = [
+            k for k in advisor.tunable_parameters() if not only or any(text in k.title + k.template for text in only)
+        ]
         found, failed = [], []
-        for knob in knobs:
+        for knob in tunable_parameters:
             if not watch.worker:
-                progress(knob.title, len(knobs))
+                progress(knob.title, len(tunable_parameters))
             try:
                 found.append(advisor.advise(knob))
             except PluginError as error:
                 failed.append(str(error))
-        return Advised(
+        return AdviceReport(
             game=f"{game.labels}; {game.spec.compact}",
             channel=game.spec.name,
             standing=" + ".join(game.written) or NO_DEFENCE,
@@ -88,7 +90,7 @@ def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int]
     return asked("advice", host, chosen, question, _KNOBS * chosen["patience"])
 
 
-def _advisor(game: Game, chosen: Mapping[str, Any]) -> Advisor:
+def _advisor(game: AttackedGame, chosen: Mapping[str, Any]) -> Advisor:
     """Return who answers, for what the options say."""
     named = (*chosen["attacks"], *chosen["also"])
     for spec in named:  # a slip in a name is the user's, not a failure of the attack

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import attrs
 import numpy as np
 
-from labelinf_core.advise.siege import Asked, Siege, Stand
-from labelinf_core.contracts.components import Defence, Knob, Setting
+from labelinf_core.advise.adversarial_search import AdversarialSearch, AdviceQuestion, Stand
+from labelinf_core.contracts.components import Defence, Setting, TunableParameter
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
@@ -65,7 +65,7 @@ class Advice:
         deployment: What the certified defence grants where it is deployed, and the files to do it with, line by line.
     """
 
-    knob: Knob
+    knob: TunableParameter
     certified: float | None = None
     statement: str = ""
     forced: float | None = None
@@ -97,24 +97,24 @@ class Advice:
 
 
 @attrs.frozen(kw_only=True)
-class Advisor(Asked):
+class Advisor(AdviceQuestion):
     """Answers for one setting of a channel."""
 
-    def knobs(self) -> list[Knob]:
+    def tunable_parameters(self) -> list[TunableParameter]:
         """Return every knob of every defence of the channel.
 
         A defence that cannot say what its knobs are is named, and left out.
         """
         threat = self._threat(())
-        found: list[Knob] = []
+        found: list[TunableParameter] = []
         for item in self._catalogue(Kind.DEFENCE):
             try:
-                found.extend(item.ask(lambda cls: tuple(cls.knobs(threat))))
+                found.extend(item.ask(lambda cls: tuple(cls.tunable_parameters(threat))))
             except Exception as error:
                 _LOG.warning("labelinf: %s cannot say what its knobs are: %s", item.descriptor, unquoted(error))
         return found
 
-    def advise(self, knob: Knob) -> Advice:
+    def advise(self, knob: TunableParameter) -> Advice:
         """Turn one knob. What a component raises is noted, and never counts as protection.
 
         Raises:
@@ -126,33 +126,37 @@ class Advisor(Asked):
             return apart(f"defence {knob.title}", lambda: self._advise(knob), patience=limit)
         return self._advise(knob)
 
-    def _advise(self, knob: Knob) -> Advice:
+    def _advise(self, knob: TunableParameter) -> Advice:
         notes: dict[str, str] = {}
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
-        siege = Siege(self)
+        adversarial_search = AdversarialSearch(self)
         shown = self.target.epsilon is None and self.target.points is None  # no play shows an epsilon, or has a model
         played = shown and (self.attacks or self.strongest)
         tried: dict[str, float] = {}
 
         def withstands(strength: float) -> bool:
             tried[knob.spec(strength)] = strength
-            return siege.withstands(knob.spec(strength))
+            return adversarial_search.withstands(knob.spec(strength))
 
         def undecided() -> bool:
-            return bool(siege.over) or sum(stand.open for stand in siege.stood.values()) >= _OPEN
+            return (
+                bool(adversarial_search.over) or sum(stand.open for stand in adversarial_search.stood.values()) >= _OPEN
+            )
 
         open_still = knob if certified is None else attrs.evolve(knob, strongest=certified)
         forced = smallest(open_still, withstands, steps=10, enough=undecided) if played else None
-        cut = siege.cut or bool(played and siege.over)
+        cut = adversarial_search.cut or bool(played and adversarial_search.over)
         if cut:
-            notes["cut"] = f"not every setting was played: {siege.over}; what the attacks force may be more"
-        stands = [(tried[spec], stand) for spec, stand in siege.stood.items()]
-        contradiction = self._crossing(knob, siege, stands, certified, proof)
+            notes["cut"] = (
+                f"not every setting was played: {adversarial_search.over}; what the attacks force may be more"
+            )
+        stands = [(tried[spec], stand) for spec, stand in adversarial_search.stood.items()]
+        contradiction = self._crossing(knob, adversarial_search, stands, certified, proof)
         low, high = _interval(knob, stands)
         if certified is not None and played and not contradiction:
             high = _weaker(knob, high, certified)
-            forced = certified if forced is None and siege.culprit else forced
+            forced = certified if forced is None and adversarial_search.culprit else forced
         costs = [self._cost(knob, strength, notes) for strength in (certified, forced)]
         found = Advice(
             knob=knob,
@@ -162,10 +166,10 @@ class Advisor(Asked):
             forced_from=low,
             forced_to=high,
             contradiction=contradiction,
-            strongest_attack=siege.culprit,
+            strongest_attack=adversarial_search.culprit,
             certified_cost=costs[0],
             forced_cost=costs[1],
-            notes=(*siege.failures.values(), *notes.values()),
+            notes=(*adversarial_search.failures.values(), *notes.values()),
             cut=cut,
         )
         return found if certified is None else self._deployed(found)
@@ -181,8 +185,8 @@ class Advisor(Asked):
 
     def _crossing(
         self,
-        knob: Knob,
-        siege: Siege,
+        knob: TunableParameter,
+        adversarial_search: AdversarialSearch,
         stands: Sequence[tuple[float, Stand]],
         certified: float | None,
         proof: Ceiling | BoundValue | None,
@@ -194,7 +198,7 @@ class Advisor(Asked):
             defence = knob.spec(strength)
             if not stand.exceeded or not knob.at_least(strength, certified):
                 continue
-            shares, most = siege.shares(stand.exceeded, defence), max(proof.reached, self.target.accuracy)
+            shares, most = adversarial_search.shares(stand.exceeded, defence), max(proof.reached, self.target.accuracy)
             surely = proportions.alarm_accuracy(shares, self.data.n_records, 1 - 2 * _ALARM).low > most
             if surely or proportions.betting_p_value(shares, most) <= _ALARM:
                 return (
@@ -210,7 +214,7 @@ class Advisor(Asked):
             if item.descriptor.channel in (None, self.name):
                 yield item
 
-    def _cost(self, knob: Knob, strength: float | None, notes: dict[str, str]) -> Mapping[str, float]:
+    def _cost(self, knob: TunableParameter, strength: float | None, notes: dict[str, str]) -> Mapping[str, float]:
         """Return what a strength costs honest participants, with the same draws for every knob."""
         if strength is None:
             return {}
@@ -220,7 +224,7 @@ class Advisor(Asked):
             notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {unquoted(error)}"
             return {}
 
-    def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | BoundValue | None:
+    def _proof(self, knob: TunableParameter, strength: float, notes: dict[str, str]) -> Ceiling | BoundValue | None:
         """Return a ceiling, or a limit of the gain over a perfect model, that reaches the target; None: none does."""
         try:
             threat = self._threat(self._defences(knob, strength))
@@ -235,7 +239,7 @@ class Advisor(Asked):
                 return ceiling
         return None
 
-    def _defences(self, knob: Knob, strength: float) -> tuple[Defence, ...]:
+    def _defences(self, knob: TunableParameter, strength: float) -> tuple[Defence, ...]:
         return (*self.base, self.builder.build(Kind.DEFENCE, knob.spec(strength), "advise"))
 
     def _threat(self, defences: tuple[Defence, ...]) -> ThreatModel:
@@ -256,7 +260,7 @@ def _gains(implied: Implied) -> list[BoundValue]:
 
 
 def smallest(
-    knob: Knob,
+    knob: TunableParameter,
     reaches: Callable[[float], bool],
     steps: int = _STEPS,
     enough: Callable[[], bool] = lambda: False,
@@ -285,7 +289,7 @@ def smallest(
     return strong
 
 
-def _interval(knob: Knob, stands: Sequence[tuple[float, Stand]]) -> tuple[float | None, float | None]:
+def _interval(knob: TunableParameter, stands: Sequence[tuple[float, Stand]]) -> tuple[float | None, float | None]:
     """Return the strongest setting that was surely exceeded and the weakest beyond it that surely was not."""
     lows = [strength for strength, stand in stands if stand.exceeded]
     low = functools.reduce(lambda one, two: one if knob.at_least(one, two) else two, lows) if lows else None
@@ -293,7 +297,7 @@ def _interval(knob: Knob, stands: Sequence[tuple[float, Stand]]) -> tuple[float 
     return low, functools.reduce(lambda one, two: two if knob.at_least(one, two) else one, highs) if highs else None
 
 
-def _weaker(knob: Knob, found: float | None, certified: float) -> float:
+def _weaker(knob: TunableParameter, found: float | None, certified: float) -> float:
     """Return the weaker of two settings: what is proved enough is enough, whatever so few games seem to show."""
     return certified if found is None or knob.at_least(found, certified) else found
 
@@ -306,7 +310,7 @@ def _four_digits(value: float, *, up: bool) -> float:
     return float(f"{(math.ceil(scaled) if up else math.floor(scaled)) / 10.0**places:.4g}")
 
 
-def _between(weak: float, strong: float, knob: Knob) -> float:
+def _between(weak: float, strong: float, knob: TunableParameter) -> float:
     geometric = weak > 0 and strong > 0
     middle = math.sqrt(weak * strong) if geometric else (weak + strong) / 2
     if not knob.integer:

@@ -14,7 +14,7 @@ from labelinf_core.cli.progress import steps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labelinf_core.advise.answer import Advised
+    from labelinf_core.advise.answer import AdviceReport
     from labelinf_core.advise.search import Advice
     from labelinf_core.contracts.components import Measure
 
@@ -83,7 +83,7 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     ctx.exit(Exit.DONE if any(_reached(item) for item in found.found) else Exit.INCONCLUSIVE)
 
 
-def _lines(found: Advised, only: Sequence[str]) -> Iterator[str]:
+def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
     """Yield the answer, then every knob."""
     from labelinf_core.advise.answer import answer_of
     from labelinf_core.report.console import make_console

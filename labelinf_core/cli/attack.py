@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from labelinf_core.contracts.components import Outcome
     from labelinf_core.evaluator.cells import Plan
-    from labelinf_core.evaluator.play import Bench
+    from labelinf_core.evaluator.play import TrialRunner
     from labelinf_core.evaluator.results import CellResult
     from labelinf_core.plugin.host import Host
 
@@ -58,7 +58,7 @@ def attack(attack: str, **chosen: Any) -> None:
     """
     from labelinf_core.contracts.documents import csv_text, save_private
     from labelinf_core.evaluator.estimate import estimate
-    from labelinf_core.evaluator.play import Bench
+    from labelinf_core.evaluator.play import TrialRunner
     from labelinf_core.plugin.worker import apart, watch
     from labelinf_core.specs import Builder
 
@@ -66,7 +66,7 @@ def attack(attack: str, **chosen: Any) -> None:
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
-    played = functools.partial(_play, Bench(builder=Builder(host)), plan)
+    played = functools.partial(_play, TrialRunner(builder=Builder(host)), plan)
     with waiting("playing", lambda: estimate(plan, RUNS).duration):
         result, outcome = apart(f"attack {plan.cells[0].shown.attack}", played, once=False)
     if chosen["save"] is not None:
@@ -106,7 +106,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
     return plan
 
 
-def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
+def _play(bench: TrialRunner, plan: Plan) -> tuple[CellResult, Outcome]:
     import time
 
     import attrs
@@ -124,7 +124,7 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
         raise broke(f"{cell.shown.attack} cannot be played: {implied.message}")
     start = time.perf_counter()
     try:
-        outcome = bench.bout(cell, plan.seed, 0)
+        outcome = bench.run_trial(cell, plan.seed, 0)
     except Exception as error:  # an attack is anyone's code
         raise ComponentError(f"{cell.shown.attack} failed: {told(error, cell)}") from error
     trial = bench.kept(cell, outcome, time.perf_counter() - start)

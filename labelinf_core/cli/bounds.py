@@ -25,13 +25,13 @@ def bounds(**chosen: Any) -> None:
 
     The labels are --records and --classes, or a label set of your own with --labels.
     """
-    from labelinf_core.evaluator.game import Game, asked
+    from labelinf_core.evaluator.game import AttackedGame, asked
     from labelinf_core.evaluator.theory import theory
 
     host = load_host(chosen["blocks"])
 
     def question() -> tuple[str, Implied]:
-        game = Game.read(host, chosen)
+        game = AttackedGame.read(host, chosen)
         implied = theory(game.builder, game.spec.name, game.channel.threat(game.setting))
         return f"{game.labels}; {game.spec.compact}", implied
 

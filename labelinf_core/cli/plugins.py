@@ -75,7 +75,7 @@ def _each(
     for item in items:
         ask = functools.partial(describe, host, item)
         try:
-            yield apart(f"{item.descriptor} of {item.plugin}", ask) if item.plugin.stranger else ask()
+            yield apart(f"{item.descriptor} of {item.plugin}", ask) if item.plugin.third_party else ask()
         except PluginError as error:
             if alone:
                 raise

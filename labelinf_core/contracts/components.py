@@ -54,7 +54,6 @@ __all__ = [
     "Defence",
     "Equal",
     "Guess",
-    "Knob",
     "LabelNoise",
     "LabelSet",
     "LabelSource",
@@ -71,6 +70,7 @@ __all__ = [
     "Sets",
     "Setting",
     "Trialled",
+    "TunableParameter",
     "Weights",
     "Within",
     "of_channel",
@@ -98,7 +98,11 @@ class Attack:
 
     blind: ClassVar[bool] = False
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _without(cls, ("refusal", "lacks"), "an attack gives an unsupported_reason() (contract 2)")
+
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         """Why this attack cannot be played under ``threat``, as a short clause; empty when it can."""
         return ""
 
@@ -108,7 +112,7 @@ class Attack:
 
 
 @attrs.frozen(kw_only=True)
-class Knob:
+class TunableParameter:
     """One strength of a defence that can be turned, for ``labelinf advise``.
 
     Attributes:
@@ -144,6 +148,7 @@ class Defence:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _without(cls, ("ceilings", "tell"), "a defence states effects(), and a Bound says what they deny (contract 2)")
+        _without(cls, ("knobs",), "a defence lists tunable_parameters() (contract 2)")
 
     def deployment(self, threat: ThreatModel) -> tuple[str, ...]:
         """Return, line by line, what whoever deploys this is granted, and the files to do it with; by default nothing.
@@ -166,7 +171,7 @@ class Defence:
         return (Unknown(stage=type(self).__name__),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Return the strengths that advice may turn when there is nothing else between; none by default."""
         return ()
 

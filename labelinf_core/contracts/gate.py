@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST",
+    "attribute_errors",
     "between",
-    "blamed",
     "clean",
     "each",
     "evidence",
@@ -140,7 +140,7 @@ def named(error: BaseException) -> str:
 
 
 @contextlib.contextmanager
-def blamed(component: object, *passing: type[Exception], quote: bool = True) -> Iterator[None]:
+def attribute_errors(component: object, *passing: type[Exception], quote: bool = True) -> Iterator[None]:
     """Make whatever is raised inside a failure of ``component``, unless an inner component or the user is to blame.
 
     Args:

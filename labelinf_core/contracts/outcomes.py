@@ -14,8 +14,8 @@ import attrs
 
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.gate import (
+    attribute_errors,
     between,
-    blamed,
     clean,
     each,
     evidence,
@@ -324,7 +324,7 @@ def _beside(
     """Return guesses and values of one length: right is what is equal."""
     import numpy as np
 
-    with blamed(attack):
+    with attribute_errors(attack):
         found = _guessed(measure, guess, truth.size, n_classes)
         _confidence(guess, truth.size)
     placed = measure.placed(found, truth)

@@ -135,7 +135,7 @@ class PlantedChannel(Channel):
         attack: Any = setting.attack
         threat: ThreatModel = self.threat(setting)
         begun = self.begin(setting.data, threat, curator_rng)
-        with gate.blamed(attack):
+        with gate.attribute_errors(attack):
             guess = _guess(attack, begun, begun.view, threat.n_classes, attack_rng)
             evidence, gallery = {**guess.evidence, **begun.evidence(guess)}, begun.gallery(guess)
             placebo = None

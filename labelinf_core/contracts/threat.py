@@ -159,10 +159,10 @@ class ThreatModel:
         return attrs.evolve(members[0], members=tuple(members))
 
     @property
-    def unsaid(self) -> tuple[str, ...]:
+    def undeclared(self) -> tuple[str, ...]:
         """Stages that do not say what they do, in words that are understood: nothing is promised behind them."""
         if self.members:
-            return tuple(dict.fromkeys(name for member in self.members for name in member.unsaid))
+            return tuple(dict.fromkeys(name for member in self.members for name in member.undeclared))
         return tuple(effect.stage for effect in self._understood() if isinstance(effect, Unknown))
 
     @property

@@ -23,7 +23,7 @@ import numpy as np
 
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.records import Implied
-from labelinf_core.evaluator.tally import Played
+from labelinf_core.evaluator.tally import PlayedTrials
 from labelinf_core.statistics import proportions
 
 __all__ = ["ERROR", "TESTS", "contradicted", "reads_elsewhere"]
@@ -32,7 +32,7 @@ ERROR = 1 - proportions.CONFIDENCE  #: probability that an honest table of any s
 TESTS = 5
 
 
-def contradicted(played: Played, implied: Implied, n_cells: int) -> bool:
+def contradicted(played: PlayedTrials, implied: Implied, n_cells: int) -> bool:
     """Return whether the trials of a cell contradict a ceiling or a certificate.
 
     Args:
@@ -50,7 +50,7 @@ def contradicted(played: Played, implied: Implied, n_cells: int) -> bool:
     return any(_denied(played, ceiling, seen / len(played.ceilings)) for ceiling in played.ceilings)
 
 
-def reads_elsewhere(played: Played, baseline: float, n_cells: int, *, blind: bool) -> bool:
+def reads_elsewhere(played: PlayedTrials, baseline: float, n_cells: int, *, blind: bool) -> bool:
     """Return whether trials in which nothing was asked, or that do not look, know more than a blind guess."""
     unasked = (played.queries == 0) | blind
     if not unasked.any():
@@ -59,7 +59,7 @@ def reads_elsewhere(played: Played, baseline: float, n_cells: int, *, blind: boo
     return proportions.no_query_p_value(correct, guesses, baseline) <= ERROR / n_cells
 
 
-def _denied(played: Played, ceiling: Ceiling, error: float) -> bool:
+def _denied(played: PlayedTrials, ceiling: Ceiling, error: float) -> bool:
     shares, n_records = played.shares, int(played.records[0])
     confidence = 1 - 2 * error  # of an interval one end of which is looked at
     accuracy = proportions.alarm_accuracy(shares, n_records, confidence)
@@ -69,7 +69,7 @@ def _denied(played: Played, ceiling: Ceiling, error: float) -> bool:
     return ceiling.game is not None and _game(played, ceiling.game.share, ceiling.game.bits) <= error
 
 
-def _game(played: Played, share: float, bits: float) -> float:
+def _game(played: PlayedTrials, share: float, bits: float) -> float:
     games, times = np.unique(np.stack([played.correct, played.records], axis=1), axis=0, return_counts=True)
     each = [proportions.game_p_value(int(correct), int(n), share=share, bits=bits) for correct, n in games]
     return proportions.combined(np.repeat(each, times))

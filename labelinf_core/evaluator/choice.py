@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Channel
     from labelinf_core.contracts.threat import ThreatModel
 
-__all__ = ["ALL", "STRONGEST", "Field", "choose", "in_turn", "installed", "place", "settled"]
+__all__ = ["ALL", "STRONGEST", "AttackSelection", "choose", "in_turn", "installed", "place", "settled"]
 
 STRONGEST = "strongest"  #: among the attacks of a suite: those that are chosen for every line of defences
 ALL = "all"  #: among the attacks of a suite: every one that is installed
 
 
 @attrs.frozen(kw_only=True)
-class Field:
+class AttackSelection:
     """Of how many attacks a line of defences has met the strongest.
 
     Attributes:
@@ -93,26 +93,26 @@ def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> i
     if name in listed:
         return listed.index(name)
     home = builder.host.find(Kind.CHANNEL, channel).plugin.distribution
-    stranger = builder.host.find(Kind.ATTACK, name, channel).plugin.distribution != home
-    return len(listed) if stranger or not listed else None
+    third_party = builder.host.find(Kind.ATTACK, name, channel).plugin.distribution != home
+    return len(listed) if third_party or not listed else None
 
 
 def _listed(builder: Builder, channel: str, threat: ThreatModel | None) -> list[Spec]:
     def question(kind: type[Channel]) -> list[Spec]:
-        with watch.over(f"strongest attacks of channel {channel}"), gate.blamed(kind):
+        with watch.over(f"strongest attacks of channel {channel}"), gate.attribute_errors(kind):
             return [parse(text, "strongest") for text in gate.each(kind.strongest(threat), str, "list of attacks")]
 
     return builder.host.find(Kind.CHANNEL, channel).ask(question)
 
 
-def choose(plan: Plan, implied: Mapping[str, Implied]) -> dict[str, Field]:
+def choose(plan: Plan, implied: Mapping[str, Implied]) -> dict[str, AttackSelection]:
     """Return the cells of a plan that are played, by their ids, each with the field it was chosen from.
 
     Args:
         plan: What is run.
         implied: What is known of the cells before they are played; one that has not been asked yet may be chosen.
     """
-    chosen: dict[str, Field] = {}
+    chosen: dict[str, AttackSelection] = {}
     for group in _lines(plan.cells):
         asked = {cell.id: implied.get(cell.id, Implied(status=Status.PENDING)) for cell in group}
         candidates = {cell.id: asked[cell.id] for cell in group if cell.role is Role.CANDIDATE}
@@ -120,7 +120,7 @@ def choose(plan: Plan, implied: Mapping[str, Implied]) -> dict[str, Field]:
         fit = {name for name, known in asked.items() if known.status is not Status.REFUSED}
         played = [cell.id for cell in group if cell.role is Role.NAMED or cell.id in best]
         certain = any(asked[name].is_certain for name in best)
-        field = Field(
+        field = AttackSelection(
             played=len(fit.intersection(played)),
             known=plan.installed.get(parse(group[0].channel, "channel").name, len(group)),
             fitting=len(fit) if candidates and not certain else None,

@@ -31,7 +31,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Executor, InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.specs import Builder, faults, strict_converter
 
 __all__ = ["Engine", "local", "read_engine"]
@@ -114,7 +114,7 @@ def local(plan: Plan, builder: Builder, timeout: float | None, workers: int) -> 
         if workers:
             yield processes
         else:
-            bench = Bench(builder=builder)
+            bench = TrialRunner(builder=builder)
             bench.hold(labels)
             yield InProcess(bench, aside=processes)
 

@@ -21,7 +21,7 @@ import attrs
 
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import ComponentError
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.tasks import Group, Imply, Play, Task, groups
 from labelinf_core.plugin.host import Host
@@ -53,7 +53,7 @@ class InProcess:
         aside: Who performs those that run other code than labelinf's own; None: this process does.
     """
 
-    bench: Bench
+    bench: TrialRunner
     aside: Executor | None = None
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
@@ -249,7 +249,7 @@ def _game(task: Task) -> tuple[str, ...]:
 def _serve(pipe: Connection, host: Host, labels: Mapping[str, LabelSet]) -> None:
     """Be a worker: perform what comes, one after another, and answer each."""
     importlib.import_module(_SLOWEST)
-    bench = Bench(builder=Builder(host))
+    bench = TrialRunner(builder=Builder(host))
     bench.hold(labels)
 
     def tell(name: str) -> None:

@@ -14,9 +14,9 @@ import attrs
 from labelinf_core.contracts.components import Channel, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
-from labelinf_core.evaluator.strangers import code_in
 from labelinf_core.evaluator.suite import homes
 from labelinf_core.evaluator.survey import strange
+from labelinf_core.evaluator.third_parties import code_in
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder, Spec, parse, stages
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Defence
     from labelinf_core.plugin.host import Host
 
-__all__ = ["SETTINGS", "Game", "asked", "channel_spec", "channels", "columns_of", "labels_spec"]
+__all__ = ["SETTINGS", "AttackedGame", "asked", "channel_spec", "channels", "columns_of", "labels_spec"]
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ SETTINGS = ("loss", "metric", "scorer", "queries")  #: that have an option of th
 
 
 @attrs.frozen(kw_only=True)
-class Game:
+class AttackedGame:
     """A game without its attack.
 
     Attributes:
@@ -56,7 +56,7 @@ class Game:
     defences: tuple[Defence, ...]
 
     @classmethod
-    def read(cls, host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] = ()) -> Game:
+    def read(cls, host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] = ()) -> AttackedGame:
         """Build what the options say.
 
         Args:
@@ -183,7 +183,7 @@ def _reader(host: Host, suffix: str) -> str:
     """Return the label source for files with an ending, or else the one for any other ending."""
     found: dict[str, str] = {}
     asked = host.asked(Kind.LABELS, lambda kind: tuple(kind.suffixes))
-    for source, suffixes in sorted(asked, key=lambda item: not host.find(Kind.LABELS, item[0]).plugin.stranger):
+    for source, suffixes in sorted(asked, key=lambda item: not host.find(Kind.LABELS, item[0]).plugin.third_party):
         found |= dict.fromkeys(suffixes, source)  # what comes with labelinf last: nobody takes an ending from it
     if name := found.get(suffix.lower(), found.get("")):
         return name

@@ -8,23 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
 
 from labelinf_core.contracts.errors import InputError
 
-__all__ = [
-    "RECORD",
-    "SCHEMA",
-    "TABLES",
-    "checksum",
-    "damaged",
-    "described",
-    "is_of_0_1",
-    "look_through",
-    "read_only",
-    "seal_of",
-]
+__all__ = ["RECORD", "SCHEMA", "TABLES", "checksum", "damaged", "described", "look_through", "read_only", "seal_of"]
 
 RECORD = "run.sqlite"  #: name of the record in a run's directory
 SCHEMA = 2
@@ -64,11 +52,6 @@ def described(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
     if known.get("schema") == str(SCHEMA) and lost:
         raise damaged(path, "its description does not agree with its checksum")
     return known
-
-
-def is_of_0_1(known: Mapping[str, str]) -> bool:
-    """Whether a record, which says so much of itself, was begun by 0.1: it names no contract that it was played by."""
-    return "contract" not in known
 
 
 def look_through(connection: sqlite3.Connection, path: Path) -> None:

@@ -17,9 +17,9 @@ from labelinf_core.contracts.errors import InputError, LabelinfError, PluginErro
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, digest_of, new_key
 from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
 from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
-from labelinf_core.evaluator.strangers import code_in, content_of
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.evaluator.survey import ChannelFacts, Fault, Point, channel_facts, points
+from labelinf_core.evaluator.third_parties import code_in, content_of
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, Spec, parse, stages
@@ -252,7 +252,7 @@ def _cell(
         public=facts.public,
         versions={plugin.distribution: plugin.version for point in parts for plugin in point.plugins},
         code={code: content_of(code) for point in parts for code in code_in(point.full)},
-        foreign=any(plugin.stranger for point in parts for plugin in point.plugins)
+        foreign=any(plugin.third_party for point in parts for plugin in point.plugins)
         or any(any(code_in(point.full)) for point in parts),
         labels=source,
         shown=Shown(

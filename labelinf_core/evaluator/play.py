@@ -46,7 +46,7 @@ from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, parse
 
-__all__ = ["Bench", "attack_rng", "curator_rng", "told"]
+__all__ = ["TrialRunner", "attack_rng", "curator_rng", "told"]
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -70,7 +70,7 @@ def _stream(*content: object) -> np.random.Generator:
 
 
 @attrs.define
-class Bench:
+class TrialRunner:
     """Where cells are played: builds components from their specs and keeps label sets between trials.
 
     Attributes:
@@ -130,7 +130,7 @@ class Bench:
         """
         start = time.perf_counter()
         try:
-            outcome = self.bout(cell, seed, trial)
+            outcome = self.run_trial(cell, seed, trial)
             outcome = attrs.evolve(outcome, gallery=None) if trial else outcome  # one is enough to look at
             return self.kept(cell, outcome, time.perf_counter() - start, proved)
         except (Exception, SystemExit) as error:
@@ -172,10 +172,10 @@ class Bench:
             _room(self._spent)[key] = tuple(item for item in found if item not in proved)
         return self._spent[key]
 
-    def bout(self, cell: Cell, seed: int, trial: int) -> Outcome:
+    def run_trial(self, cell: Cell, seed: int, trial: int) -> Outcome:
         """Play one trial of ``cell`` and return all of it; whatever a component raises passes, under its name."""
         channel, setting = self._set_up(cell)
-        with self._named(cell, channel, setting), gate.blamed(channel):
+        with self._named(cell, channel, setting), gate.attribute_errors(channel):
             return channel.play(
                 setting,
                 curator_rng=curator_rng(cell.digest, seed, trial),
@@ -243,9 +243,9 @@ class Bench:
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
         attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one
-        with watch.over(f"attack {cell.shown.attack}"), gate.blamed(attack):
-            refusal = gate.sentence(attack.refusal(threat), "refusal")
-            promise = None if refusal or threat.unsaid else attack.promise(threat)
+        with watch.over(f"attack {cell.shown.attack}"), gate.attribute_errors(attack):
+            refusal = gate.sentence(attack.unsupported_reason(threat), "unsupported_reason")
+            promise = None if refusal or threat.undeclared else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
             parties = (third_party(attack, "attack"), *threat.vouching)
             found = tuple(vouched(item, tuple(filter(None, parties))) for item in found)

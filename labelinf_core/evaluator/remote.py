@@ -28,7 +28,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.worker import MEMORY_VARIABLE
 from labelinf_core.specs import Builder
 
-__all__ = ["Answer", "Parcel", "Refused", "end", "perform", "results", "size_of_batch"]
+__all__ = ["Answer", "Parcel", "WorkerRefusal", "end", "perform", "results", "size_of_batch"]
 
 _POOLS: dict[tuple[str, int], Processes] = {}  # of this process, by run and thread
 
@@ -81,13 +81,13 @@ class Parcel:
         return f"a worker has {', '.join(other)}; its results would be those of another run" if other else ""
 
 
-class Refused(str):
+class WorkerRefusal(str):
     """Why a worker performed nothing."""
 
     __slots__ = ()
 
 
-Answer = list[tuple[int, Implied | Trial]] | Refused
+Answer = list[tuple[int, Implied | Trial]] | WorkerRefusal
 """The results of a batch by the place of the task; a trial after one that gave its cell up has none."""
 
 
@@ -98,7 +98,7 @@ def perform(parcel: Parcel, tasks: Sequence[Task]) -> tuple[Answer, float]:
         The results, and the seconds that they took.
     """
     if refusal := parcel.refusal():
-        return Refused(refusal), 0.0
+        return WorkerRefusal(refusal), 0.0
     start = time.perf_counter()
     places = {id(task): place for place, task in enumerate(tasks)}
     found = [(places[id(task)], result) for task, result in _pool(parcel).perform(tasks)]
@@ -111,7 +111,7 @@ def results(engine: str, batch: Sequence[Task], answer: Answer) -> Iterator[tupl
     Raises:
         InputError: The worker has other versions than the plan.
     """
-    if isinstance(answer, Refused):
+    if isinstance(answer, WorkerRefusal):
         raise InputError(f"--executor {engine}: {answer}.")
     yield from ((batch[place], result) for place, result in answer)
 

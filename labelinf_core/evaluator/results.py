@@ -10,10 +10,10 @@ from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge, left_to_gain
 from labelinf_core.evaluator import alarms, placebo
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
-from labelinf_core.evaluator.choice import Field, choose
+from labelinf_core.evaluator.choice import AttackSelection, choose
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.evaluator.store import Made, Store
-from labelinf_core.evaluator.tally import Played, Tally, tallied
+from labelinf_core.evaluator.store import Provenance, Store
+from labelinf_core.evaluator.tally import PlayedTrials, Tally, tallied
 from labelinf_core.specs import parse
 from labelinf_core.statistics import proportions
 
@@ -46,7 +46,7 @@ class CellResult:
     exact: Interval | None
     verdict: Verdict
     measures: tuple[Measure, ...] = ()
-    field: Field | None = None
+    field: AttackSelection | None = None
 
     @property
     def failure(self) -> tuple[Status, str] | None:
@@ -88,7 +88,7 @@ class Results:
 
     plan: Plan
     cells: tuple[CellResult, ...]
-    made: Made = attrs.field(factory=Made)
+    made: Provenance = attrs.field(factory=Provenance)
 
     @property
     def left(self) -> int:
@@ -186,7 +186,7 @@ def _result_of(
     return _judged(found, played, n_cells) if tally.played else found
 
 
-def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
+def _judged(result: CellResult, played: PlayedTrials, n_cells: int) -> CellResult:
     """Set what was observed beside what is implied."""
     blind = result.implied.baseline if result.tally.chance is None else result.tally.chance
     result = attrs.evolve(result, implied=attrs.evolve(result.implied, baseline=blind))

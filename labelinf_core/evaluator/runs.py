@@ -8,10 +8,10 @@ from pathlib import Path
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.layout import RECORD, SCHEMA, described, is_of_0_1, read_only
+from labelinf_core.evaluator.layout import RECORD, SCHEMA, described, read_only
 from labelinf_core.evaluator.records import from_json
 from labelinf_core.evaluator.results import Results, summarise
-from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.store import Store, is_of_0_1
 
 __all__ = ["find_run", "key_of", "newest_run", "results_of"]
 

@@ -33,7 +33,6 @@ from labelinf_core.evaluator.layout import (
     checksum,
     damaged,
     described,
-    is_of_0_1,
     look_through,
     read_only,
     seal_of,
@@ -43,7 +42,7 @@ from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_j
 from labelinf_core.evaluator.replan import changes, shared
 from labelinf_core.plugin.markers import CONTRACT
 
-__all__ = ["Made", "Store"]
+__all__ = ["Provenance", "Store", "is_of_0_1"]
 
 _BATCH = 200  # rows that are written at once, or
 _FIRST = 50  # trials that are written one by one, before there are enough of them to make that dear
@@ -56,7 +55,7 @@ UNION ALL SELECT 1 FROM cells WHERE id = ? AND status != '{Status.OK.value}'
 
 
 @attrs.frozen(kw_only=True)
-class Made:
+class Provenance:
     """How a record came about; no result depends on it.
 
     Attributes:
@@ -261,10 +260,10 @@ class Store:
         return self._connection.execute(_SETTLED, (cell, number, number, cell)).fetchone() is None
 
     @property
-    def made(self) -> Made:
+    def made(self) -> Provenance:
         """When it was begun, and by which command; empty where a record does not say."""
         rows = self._connection.execute("SELECT key, value FROM meta WHERE key IN ('begun', 'command')")
-        return Made(**{str(key): str(value) for key, value in rows})
+        return Provenance(**{str(key): str(value) for key, value in rows})
 
     def left_out(self) -> dict[str, str]:
         """Return the bounds that are not asked, by name, and why."""
@@ -334,6 +333,11 @@ def _begin(connection: sqlite3.Connection, plan: Plan, command: str) -> None:
         pairs["contract"] = str(CONTRACT)
         rows = [(key, value, checksum("meta", key, value)) for key, value in pairs.items()]
         connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", rows)
+
+
+def is_of_0_1(known: Mapping[str, str]) -> bool:
+    """Whether a record, which says so much of itself, was begun by 0.1: it names no contract that it was played by."""
+    return "contract" not in known
 
 
 def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan, Plan]:

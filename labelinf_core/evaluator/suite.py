@@ -34,7 +34,7 @@ from cattrs.gen import make_dict_structure_fn, override
 
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.evaluator.choice import STRONGEST
-from labelinf_core.evaluator.strangers import code_in, refusal
+from labelinf_core.evaluator.third_parties import code_in, refusal
 from labelinf_core.plugin.descriptors import Kind, SuitePart
 from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import faults, parse, strict_converter

@@ -65,7 +65,7 @@ class ChannelFacts:
 def strange(host: Host, written: object) -> bool:
     """Whether to build what is written may run a stranger's code: it names one of a stranger's components."""
     words = re.findall(r"[\w-]+", str(written))
-    return not host.strangers.isdisjoint(words)
+    return not host.third_parties.isdisjoint(words)
 
 
 def points(builder: Builder, kind: Kind, written: Sequence[object], where: Sequence[str]) -> list[list[Point] | Fault]:
@@ -148,7 +148,7 @@ def channel_facts(host: Host, name: str) -> ChannelFacts:
     """
 
     def question(channel: type[Channel]) -> ChannelFacts:
-        with watch.over(f"measures of channel {name}"), gate.blamed(channel):
+        with watch.over(f"measures of channel {name}"), gate.attribute_errors(channel):
             measures = gate.each(channel.measures(), Measure, "measures")
         return ChannelFacts(
             measures=measures,

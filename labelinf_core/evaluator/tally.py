@@ -1,7 +1,7 @@
 """What is counted of a cell's trials, one after another: all that results are computed from, however many there are.
 
-A :class:`Tally` has the same size for ten trials and for ten million. What an alarm looks at, :class:`Played`, takes
-24 bytes a trial, of one cell at a time.
+A :class:`Tally` has the same size for ten trials and for ten million. What an alarm looks at, :class:`PlayedTrials`,
+takes 24 bytes a trial, of one cell at a time.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from labelinf_core.contracts.components import Measure, Placebo
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.records import Status, Trial
 
-__all__ = ["AUDITED", "PLACEBO", "Played", "Tally", "tallied"]
+__all__ = ["AUDITED", "PLACEBO", "PlayedTrials", "Tally", "tallied"]
 
 PLACEBO = Measure(key="placebo", title="placebo", of="trial", better="lower", unit="share")
 AUDITED = Measure(key="audited", title="epsilon proved", of="trial", better="lower")
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Played:
+class PlayedTrials:
     """The trials of one cell that were played to the end, as numbers.
 
     Attributes:
@@ -87,7 +87,7 @@ class Tally:
         return self.ends.get(Status.OK, 0)
 
 
-def tallied(trials: Iterable[Trial], measures: Sequence[Measure] = ()) -> tuple[Tally, Played]:
+def tallied(trials: Iterable[Trial], measures: Sequence[Measure] = ()) -> tuple[Tally, PlayedTrials]:
     """Count trials, one after another.
 
     Args:
@@ -198,8 +198,8 @@ class _Count:
         return own
 
     @property
-    def games(self) -> Played:
-        return Played(
+    def games(self) -> PlayedTrials:
+        return PlayedTrials(
             correct=np.frombuffer(self.correct, dtype=np.int64),
             records=np.frombuffer(self.records, dtype=np.int64),
             queries=np.frombuffer(self.queries, dtype=np.int64),

@@ -13,7 +13,7 @@ import attrs
 
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Role
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.plugin.worker import alone
 
@@ -37,7 +37,7 @@ class Imply:
         """Tasks with the same are performed one after another by one worker: what they share is computed once."""
         return (Imply, *self.cell.target)
 
-    def perform(self, bench: Bench) -> Implied:
+    def perform(self, bench: TrialRunner) -> Implied:
         """Do it; a candidate is not asked where another one of its line of defences is certain of every label."""
         if bench.without != self.without:
             bench.without = self.without
@@ -80,7 +80,7 @@ class Play:
         """As of :class:`Imply`: the attacks of one trial meet what was trained for the first of them."""
         return (self.trial, *self.cell.curator)
 
-    def perform(self, bench: Bench) -> Trial:
+    def perform(self, bench: TrialRunner) -> Trial:
         """Do it."""
         bench.without = self.without
         with alone():

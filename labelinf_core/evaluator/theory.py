@@ -46,8 +46,10 @@ def theory(
     """
     notes: list[str] = []
     bounds = dict(_bounds(builder.on(channel), channel, without, notes))
-    if threat.unsaid:
-        notes.append(f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: of what is behind it, the worst")
+    if threat.undeclared:
+        notes.append(
+            f"nothing is known of {', '.join(dict.fromkeys(threat.undeclared))}: of what is behind it, the worst"
+        )
     ceilings = _gather(bounds, threat, lambda bound: bound.ceilings(threat), Ceiling, notes)
     return Implied(
         baseline=threat.baseline,
@@ -69,7 +71,7 @@ def vouched(item: R, parties: Sequence[str]) -> R:
 
 def _may_hold(threat: ThreatModel) -> bool:
     """Whether a bound may deny anything: a third party's channel may forget what is unknown; ours fold the worst."""
-    return not threat.unsaid or threat.label_epsilon < math.inf or not third_party(threat, "the game")
+    return not threat.undeclared or threat.label_epsilon < math.inf or not third_party(threat, "the game")
 
 
 def _bounds(
@@ -84,7 +86,7 @@ def _bounds(
             continue
         if name in without:
             notes.append(f"bound {name} is left out: {without[name]}")
-        elif item.plugin.stranger:
+        elif item.plugin.third_party:
             make = functools.partial(builder.build, Kind.BOUND, name, "bound")
             yield f"bound {name}", _Source(make=make, party=item.plugin.distribution)
         else:

@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Claim", "Compared", "Measured", "Origin"]
+__all__ = ["Compared", "Measured", "Origin", "PaperClaim"]
 
 _COMPUTED = re.compile(r"\b(the same|one query|at (least|most)|identical)\b", re.IGNORECASE)
 
@@ -106,7 +106,7 @@ class Measured:
         return self.value, self.value
 
 
-class Claim(enum.Enum):
+class PaperClaim(enum.Enum):
     """What a paper says of the figures of a row, in their order."""
 
     EQUAL = "each is the number that is printed"
@@ -134,7 +134,7 @@ class Compared:
     quantity: str = attrs.field(validator=_no_verdict)
     paper: str
     ours: tuple[Measured, ...] = attrs.field(validator=attrs.validators.min_len(1))
-    claim: Claim | None = None
+    claim: PaperClaim | None = None
     printed: tuple[float, ...] = attrs.field(default=())
     queries: int | None = None
     why: str = attrs.field(default="", validator=_no_verdict)
@@ -143,7 +143,7 @@ class Compared:
 
     @printed.validator
     def _as_many(self, attribute: attrs.Attribute[Any], value: tuple[float, ...]) -> None:
-        if (self.claim is Claim.EQUAL) != bool(value) or len(value) not in (0, 1, len(self.ours)):
+        if (self.claim is PaperClaim.EQUAL) != bool(value) or len(value) not in (0, 1, len(self.ours)):
             raise ValueError(
                 f"Compared.printed {value} must be one number, or one for each figure, of Claim.EQUAL only"
             )
@@ -151,9 +151,9 @@ class Compared:
     @verdict.default
     def _judged(self) -> str:
         ends = [figure.ends for figure in self.ours]
-        if self.claim is None or (self.claim is Claim.EQUAL and not self.printed):  # which is refused below
+        if self.claim is None or (self.claim is PaperClaim.EQUAL and not self.printed):  # which is refused below
             return ""
-        if self.claim is not Claim.EQUAL:
+        if self.claim is not PaperClaim.EQUAL:
             return _VERDICTS[_ordered(ends, self.claim)]
         held = [_is(own, number) for own, number in zip(ends, cycle(self.printed), strict=False)]
         if len(set(held)) == 1:
@@ -195,12 +195,12 @@ def _is(ends: Ends, number: float) -> bool | None:
     return None if low <= number <= high else False
 
 
-def _ordered(ends: list[Ends], claim: Claim) -> bool | None:
+def _ordered(ends: list[Ends], claim: PaperClaim) -> bool | None:
     """Whether figures stand to one another as claimed; ``None`` where searches ended before they could tell."""
-    if claim is Claim.ALIKE:
+    if claim is PaperClaim.ALIKE:
         apart = any(one[1] < other[0] for one in ends for other in ends)
         return False if apart else True if all(low == high for low, high in ends) else None
-    if claim is Claim.RISES:
+    if claim is PaperClaim.RISES:
         ends = [(-high, -low) for low, high in ends]
     if any(later[0] > earlier[1] for earlier, later in combinations(ends, 2)) or ends[-1][0] >= ends[0][1]:
         return False

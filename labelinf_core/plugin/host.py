@@ -54,10 +54,10 @@ class Host:
     _components: dict[tuple[Kind, str], list[Registered]] = attrs.field(factory=dict)
 
     @property
-    def strangers(self) -> frozenset[str]:
+    def third_parties(self) -> frozenset[str]:
         """Names of the components that do not come with labelinf."""
         found = self._components.items()
-        return frozenset(name for (_, name), owners in found if any(item.plugin.stranger for item in owners))
+        return frozenset(name for (_, name), owners in found if any(item.plugin.third_party for item in owners))
 
     def listed(self) -> Host:
         """Return what a worker needs to build components, as plain data: without anybody's hooks."""
@@ -130,7 +130,7 @@ class Host:
             owners = [item for item in owners if item.descriptor.channel in (None, channel)]
         found = [item for item in owners if self.is_found(item)]
         if len(found) > 1:  # of several channels
-            found = [item for item in found if not item.plugin.stranger] or found
+            found = [item for item in found if not item.plugin.third_party] or found
         if len(found) == 1:
             return found[0]
         if found:
@@ -155,8 +155,8 @@ class Host:
 
     def is_found(self, item: Registered) -> bool:
         """Whether a component is found by its name: nobody else's could be meant, or it alone comes with labelinf."""
-        others = [other.plugin.stranger for other in self._rivals(item)]
-        return not others or (all(others) and not item.plugin.stranger)
+        others = [other.plugin.third_party for other in self._rivals(item)]
+        return not others or (all(others) and not item.plugin.third_party)
 
     def _rivals(self, item: Registered) -> list[Registered]:
         """Return the other components that its name could mean on some channel."""
@@ -193,7 +193,7 @@ class Host:
         """Yield one sentence for every component name that several plugins claim, on one channel."""
         for (kind, name), owners in sorted(self._components.items(), key=lambda item: (item[0][0].value, item[0][1])):
             lost = [item for item in owners if not self.is_found(item)]
-            taken = [item for item in lost if not all(other.plugin.stranger for other in self._rivals(item))]
+            taken = [item for item in lost if not all(other.plugin.third_party for other in self._rivals(item))]
             for item in taken:
                 yield f"{kind.noun} {name!r} of {item.plugin} is left out: labelinf has one of that name"
             if rest := [str(item.plugin) for item in lost if item not in taken]:
@@ -247,7 +247,7 @@ class Host:
             PluginError: A plugin's hook failed and ``strict`` is set.
         """
         ours: set[object] = set()
-        for name in sorted(self._points, key=lambda name: self.records[name].stranger):
+        for name in sorted(self._points, key=lambda name: self.records[name].third_party):
             try:
                 found = self.offers(name, hook, expected)
             except PluginError as error:
@@ -255,7 +255,7 @@ class Host:
                     raise
                 _LOG.warning("labelinf: %s; what it offers there is left out", error)
                 continue
-            if not self.records[name].stranger:
+            if not self.records[name].third_party:
                 ours.update(map(key, found))
             elif taken := [item for item in found if key(item) in ours]:
                 told = ", ".join(str(key(item)) for item in taken)
@@ -270,7 +270,7 @@ class Host:
             PluginError: It failed, or yields something else.
         """
         who = f"{self.records[name]}: {hook}"
-        if self.records[name].stranger:
+        if self.records[name].third_party:
             return apart(who, lambda: answers(alone(self._points[name].load(), name), who, hook, expected))
         with watch.over(f"{hook} of plugin {name}"):
             return answers(self._managers[name], who, hook, expected)

@@ -43,7 +43,7 @@ class PluginRecord:
     problem: str = ""
 
     @property
-    def stranger(self) -> bool:
+    def third_party(self) -> bool:
         """Whether it comes with another distribution than labelinf's own: its code runs apart."""
         return self.distribution != PROJECT
 
@@ -64,7 +64,7 @@ class Registered:
         Raises:
             PluginError: The class cannot be had, or failed to answer.
         """
-        if self.plugin.stranger:
+        if self.plugin.third_party:
             return apart(f"{self.descriptor} of {self.plugin}", lambda: question(self.load()))
         return question(self.load())
 

@@ -31,13 +31,13 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan, digest_of
 from labelinf_core.evaluator.labels import label_sets, load_labels
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.results import Results
 from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.published import STEP
 from labelinf_core.specs import Builder
 
-__all__ = ["Attacked", "Reading", "attacked", "attacked_run", "readings", "record_answer"]
+__all__ = ["Attacked", "CellReading", "attacked", "attacked_run", "readings", "record_answer"]
 
 Labels = NDArray[np.intp]
 
@@ -51,7 +51,7 @@ _LUCK = 1e-3  # probability that a guess alone is called an attack
 
 
 @attrs.frozen(kw_only=True)
-class Reading:
+class CellReading:
     """What a file tells of the labels that were guessed correctly in a cell.
 
     Attributes:
@@ -151,13 +151,13 @@ def attacked(files: Mapping[str, str], plan: Plan, builder: Builder, data: Label
     cells = [cell for cell in plan.cells if cell.digest == digest]
     truth, counts = data.labels, np.bincount(data.labels, minlength=data.n_classes)
     title = next(facts.title for facts in plan.labels if facts.digest == digest)
-    adversary = _Adversary(bench=Bench(builder=builder), data=data, counts=counts, plan=plan)
+    adversary = _Adversary(bench=TrialRunner(builder=builder), data=data, counts=counts, plan=plan)
     for name, text in files.items():
         found = readings(name, text, cells, title)
-        supposed = list(islice(dict.fromkeys(_NAME.findall(text)), _NAMES)) or ["0" * 64]
-        right = [int(np.sum(adversary.guess(found, each) == truth)) for each in supposed] if found else [0]
+        assumed = list(islice(dict.fromkeys(_NAME.findall(text)), _NAMES)) or ["0" * 64]
+        right = [int(np.sum(adversary.guess(found, each) == truth)) for each in assumed] if found else [0]
         majority = int(counts.max())
-        luck = len(supposed) * stats.binom.sf(max(right) - 1, truth.size, majority / truth.size)
+        luck = len(assumed) * stats.binom.sf(max(right) - 1, truth.size, majority / truth.size)
         yield Attacked(
             file=name,
             labels=title,
@@ -178,7 +178,7 @@ def _secrets(plan: Plan, cells: Sequence[Cell]) -> set[str]:
     return named | {plan.key, plan.digest, whole.digest} - {""}
 
 
-def readings(name: str, text: str, cells: Sequence[Cell], title: str) -> list[Reading]:
+def readings(name: str, text: str, cells: Sequence[Cell], title: str) -> list[CellReading]:
     """Return every count and every mean that a file tells about ``cells``.
 
     Args:
@@ -200,7 +200,7 @@ def readings(name: str, text: str, cells: Sequence[Cell], title: str) -> list[Re
     return _means([(shown[where], share) for where, share in told if where in shown], 5e-4)
 
 
-def _of_json(document: Any, cells: Sequence[Cell], title: str) -> Iterator[Reading]:
+def _of_json(document: Any, cells: Sequence[Cell], title: str) -> Iterator[CellReading]:
     names = {item["digest"] for item in document["labels"] if item["title"] == title}
     by_spec = {(cell.channel, cell.attack, cell.written): cell for cell in cells}
     means: list[tuple[Cell, float]] = []
@@ -211,17 +211,17 @@ def _of_json(document: Any, cells: Sequence[Cell], title: str) -> Iterator[Readi
         for outcome in item["outcomes"] or ():
             if outcome["status"] == "ok":
                 count = float(outcome["n_correct"])
-                yield Reading(cell=cell, trial=outcome["trial"], low=count, high=count)
+                yield CellReading(cell=cell, trial=outcome["trial"], low=count, high=count)
         if not item["outcomes"] and item["accuracy"]:
             means.append((cell, item["accuracy"]["value"]))
     yield from _means(means, 1e-9)
 
 
-def _means(found: Sequence[tuple[Cell, float]], exact: float) -> list[Reading]:
+def _means(found: Sequence[tuple[Cell, float]], exact: float) -> list[CellReading]:
     """Read shares: those that all stand on the grid of published ones are as coarse as it is."""
     coarse = all(abs(value / STEP - round(value / STEP)) < 1e-6 for _, value in found)
     half = STEP if coarse else exact  # at the ends, a whole step
-    return [Reading(cell=cell, trial=None, low=value - half, high=value + half) for cell, value in found]
+    return [CellReading(cell=cell, trial=None, low=value - half, high=value + half) for cell, value in found]
 
 
 def _of_page(text: str) -> Iterator[tuple[tuple[str, str], float]]:
@@ -262,21 +262,21 @@ class _Adversary:
         plan: What was played.
     """
 
-    bench: Bench
+    bench: TrialRunner
     data: LabelSet = attrs.field(repr=False)
     counts: Labels
     plan: Plan
     _seen: dict[tuple[str, int], tuple[Labels, Labels]] = attrs.field(factory=dict, init=False)
     _guesses: dict[tuple[object, ...], Labels] = attrs.field(factory=dict, init=False)
 
-    def guess(self, found: Sequence[Reading], name: str) -> Labels:
+    def guess(self, found: Sequence[CellReading], name: str) -> Labels:
         """Return the labels that fit what was read, were all randomness derived from ``name``; none where none do."""
         key = (name, *((item.cell.id, item.trial, item.low, item.high) for item in found))
         if key not in self._guesses:
             self._guesses[key] = self._fitting(found, name)
         return self._guesses[key]
 
-    def _fitting(self, found: Sequence[Reading], name: str) -> Labels:
+    def _fitting(self, found: Sequence[CellReading], name: str) -> Labels:
         rows: list[NDArray[np.float64]] = []
         bounds: list[tuple[float, float]] = []
         for item in found:
@@ -286,7 +286,7 @@ class _Adversary:
                 bounds.append((low, high))
         return self._solved(rows, bounds) if rows else np.full(self.data.n_records, -1)
 
-    def _equation(self, item: Reading, name: str) -> tuple[NDArray[np.float64], float, float]:
+    def _equation(self, item: CellReading, name: str) -> tuple[NDArray[np.float64], float, float]:
         """Return the weights of all labels' indicators, and between what their sum lies."""
         n = self.data.n_records
         trials = range(self.plan.trials) if item.trial is None else (item.trial,)
@@ -323,7 +323,7 @@ class _Adversary:
         self.bench.held = {content: own}
         nothing = np.full(labels.size, -1)
         try:
-            outcome = self.bench.bout(attrs.evolve(cell, content=content), self.plan.seed, trial)
+            outcome = self.bench.run_trial(attrs.evolve(cell, content=content), self.plan.seed, trial)
         except Exception:  # an attack is anyone's code
             return nothing, labels
         if outcome.guess is None or outcome.truth is None or not np.array_equal(outcome.truth, labels):

@@ -21,11 +21,11 @@ from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 from labelinf_core.report.console import fitting, plain_table, whole_column
 
-__all__ = ["Change", "Comparison", "as_document", "compare_results", "print_comparison"]
+__all__ = ["Comparison", "GameChange", "as_document", "compare_results", "print_comparison"]
 
 
 @attrs.frozen(kw_only=True)
-class Change:
+class GameChange:
     """One game whose outcome differs.
 
     Attributes:
@@ -66,13 +66,13 @@ class Comparison:
         only_after: Cells that the first run lacks.
     """
 
-    shared: tuple[Change, ...]
-    changes: tuple[Change, ...]
+    shared: tuple[GameChange, ...]
+    changes: tuple[GameChange, ...]
     only_before: tuple[CellResult, ...]
     only_after: tuple[CellResult, ...]
 
     @property
-    def silent(self) -> tuple[Change, ...]:
+    def silent(self) -> tuple[GameChange, ...]:
         """Games of which the second run does not show what leaks now."""
         return tuple(pair for pair in self.shared if pair.is_silent)
 
@@ -90,7 +90,7 @@ def compare_results(before: Results, after: Results) -> Comparison:
     """
     earlier = {result.cell.contest: result for result in before.cells}
     later = {result.cell.contest: result for result in after.cells}
-    shared = [Change(before=earlier[game], after=later[game]) for game in earlier if game in later]
+    shared = [GameChange(before=earlier[game], after=later[game]) for game in earlier if game in later]
     if not shared:
         raise InputError(
             "the two runs have no game in common, so there is nothing to compare: their labels, channels, attacks or "

@@ -106,7 +106,7 @@ def _started(host: Host, item: Registered) -> tuple[Setting, Channel]:
             threat = channel.threat(setting)
         except InputError as error:
             raise NotApplicableError(f"it cannot be played on two classes of made labels: {error}") from error
-        if setting.attack is not None and not setting.attack.refusal(threat):
+        if setting.attack is not None and not setting.attack.unsupported_reason(threat):
             return setting, channel
     raise NotApplicableError("none of its attacks plays with default settings")
 

@@ -62,8 +62,8 @@ def refusal_of(attack: Attack, threat: ThreatModel) -> str:
     Raises:
         AssertionError: That is not a short sentence on one line.
     """
-    refusal = attack.refusal(threat)
-    require(isinstance(refusal, str), f"refusal() returned {refusal!r}, expected text")
+    refusal = attack.unsupported_reason(threat)
+    require(isinstance(refusal, str), f"unsupported_reason() returned {refusal!r}, expected text")
     short = len(refusal) <= _LONGEST and "\n" not in refusal
     require(short, f"a refusal is one clause of at most {_LONGEST} characters, got {refusal!r}")
     return refusal

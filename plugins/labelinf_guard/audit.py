@@ -27,7 +27,7 @@ from labelinf_guard.metrics import METRICS
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
-    from labelinf_guard.ledger.book import Entry
+    from labelinf_guard.ledger.book import LedgerEntry
 
 __all__ = ["determined", "odometer"]
 
@@ -105,7 +105,7 @@ def odometer(board: Board) -> dict[str, Any]:
     return found
 
 
-def _chance(board: Board, entry: Entry) -> float:
+def _chance(board: Board, entry: LedgerEntry) -> float:
     """Return ``log2 P(answer | labels)`` from above: discrete Gaussian noise on its grid, behind the exact score."""
     noise, score, scale = board.noise(), board.exact(entry), board.scale
     if noise is None or score is None or entry.symbol is None:

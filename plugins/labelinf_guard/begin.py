@@ -14,23 +14,25 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import certify
-from labelinf_guard.clock import Clock
+from labelinf_guard.clock import BoardClock
 from labelinf_guard.commitment import claims_of, whole_terms
-from labelinf_guard.files import Labels, State, derived, draw_split, new_key, read_labels, replaced
-from labelinf_guard.kept import Kept
+from labelinf_guard.files import PrivateLabels, State, derived, draw_split, new_key, read_labels, replaced
+from labelinf_guard.kept import SealedFiles
 from labelinf_guard.ledger.book import Book, Rules
 from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
 from labelinf_guard.ledger.store import Ledger
-from labelinf_guard.metrics import Metric
+from labelinf_guard.metrics import GuardMetric
 from labelinf_guard.policy import Policy
-from labelinf_guard.scoring import Own
+from labelinf_guard.scoring import OwnMetric
 from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, scale_of, sizes_of, terms_of
 from labelinf_privacy.words import Words
 
 __all__ = ["begin", "drawn", "rules_of"]
 
 
-def begin(path: Path, policy: Policy, clock: Clock, source: Words, metric: Metric | None = None) -> Metric:
+def begin(
+    path: Path, policy: Policy, clock: BoardClock, source: Words, metric: GuardMetric | None = None
+) -> GuardMetric:
     """Check what a board proves, draw its key and its split, and begin its ledger.
 
     Args:
@@ -58,18 +60,18 @@ def begin(path: Path, policy: Policy, clock: Clock, source: Words, metric: Metri
             "be closed before the first. Take a smaller [public] share, fewer decimals or a larger [target] gain: "
             "labelinf guard plan says how large."
         )
-    if isinstance(metric, Own):
+    if isinstance(metric, OwnMetric):
         metric.ready()  # what cannot be imported is said to the host, before a team is told that it has no score
     with state.alone(), _whole(path, state) as fresh:
         key, codes = new_key(fresh.key), np.full(public.size, -1)
         if policy.public.flip:
             codes[public] = replaced(labels.codes[public], len(policy.board.classes), policy.public.flip, source)
-        Kept(state=fresh, key=key).write_split(public=public, ids=_digest(labels.ids), codes=codes)
+        SealedFiles(state=fresh, key=key).write_split(public=public, ids=_digest(labels.ids), codes=codes)
         Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock).close()
     return metric
 
 
-def drawn(kept: Kept, labels: Labels, policy: Policy) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+def drawn(kept: SealedFiles, labels: PrivateLabels, policy: Policy) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
     """Return which labels are public, and the labels as they are scored.
 
     Raises:
@@ -81,7 +83,7 @@ def drawn(kept: Kept, labels: Labels, policy: Policy) -> tuple[NDArray[np.bool_]
     return public, np.where(public, codes, labels.codes) if policy.public.flip else labels.codes
 
 
-def rules_of(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
+def rules_of(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Rules:
     """Return what the ledger of a board holds it to."""
     bits = budget_of(policy, metric, sizes)
     found = certify(terms_of(policy, metric, sizes, bits))
@@ -102,9 +104,9 @@ def rules_of(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
     )
 
 
-def _allowed(policy: Policy, metric: Metric) -> float:
+def _allowed(policy: Policy, metric: GuardMetric) -> float:
     """Return how many seconds before a beat a submission must come: half a beat, of the guard's own metrics."""
-    enough = policy.limits.seconds if isinstance(metric, Own) else max(1.0, policy.release.beat / 2)
+    enough = policy.limits.seconds if isinstance(metric, OwnMetric) else max(1.0, policy.release.beat / 2)
     return min(policy.limits.seconds, enough)
 
 

@@ -24,22 +24,22 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.begin import begin, drawn, rules_of
 from labelinf_guard.certificate.statement import FORM, Certificate
-from labelinf_guard.clock import Clock, SystemClock
-from labelinf_guard.files import Labels, State, derived, known_boards, read_key, read_labels
-from labelinf_guard.kept import Kept
-from labelinf_guard.ledger.book import Entry
+from labelinf_guard.clock import BoardClock, SystemClock
+from labelinf_guard.files import PrivateLabels, State, derived, known_boards, read_key, read_labels
+from labelinf_guard.kept import SealedFiles
+from labelinf_guard.ledger.book import LedgerEntry
 from labelinf_guard.ledger.store import Ledger, RefusedError
-from labelinf_guard.metrics import Metric, UnscorableError
-from labelinf_guard.parse import Expected, ParseError, Submission, parse
+from labelinf_guard.metrics import GuardMetric, UnscorableError
+from labelinf_guard.parse import Expected, ParsedSubmission, ParseError, parse
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.recommendation import Recommendation, recommend
-from labelinf_guard.release import Noise, Scale
-from labelinf_guard.scoring import Own
+from labelinf_guard.release import AnswerScale, ReleaseNoise
+from labelinf_guard.scoring import OwnMetric
 from labelinf_guard.standing import STANDING
 from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, sizes_of, values_of
 from labelinf_privacy.words import SystemWords, Words
 
-__all__ = ["UNSCORED", "Answer", "Board", "Refused"]
+__all__ = ["UNSCORED", "Board", "TeamAnswer", "TeamRefusal"]
 
 _TEAM = re.compile(r"[\w.@+-]{1,64}", re.ASCII)
 _FILE, _CELL = 1 << 20, 64  # bytes of a file beside its cells, and of a cell
@@ -48,7 +48,7 @@ UNSCORED = "could not be scored"  #: the answer to what has no score
 
 
 @attrs.frozen(kw_only=True)
-class Answer:
+class TeamAnswer:
     """What a team is told.
 
     Attributes:
@@ -61,7 +61,7 @@ class Answer:
 
 
 @attrs.frozen(kw_only=True)
-class Refused:
+class TeamRefusal:
     """What a team is told instead.
 
     Attributes:
@@ -86,18 +86,18 @@ class Board:
     policy: Policy
     expected: Expected
     ledger: Ledger
-    scale: Scale
+    scale: AnswerScale
     public: NDArray[np.bool_] = attrs.field(repr=False)
     _path: Path
-    _labels: Labels = attrs.field(repr=False)
+    _labels: PrivateLabels = attrs.field(repr=False)
     _codes: NDArray[np.intp] = attrs.field(repr=False)
     _key: bytes = attrs.field(repr=False)
-    _kept: Kept
-    _metric: Metric
+    _kept: SealedFiles
+    _metric: GuardMetric
     _words: Words
 
     @classmethod
-    def init(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+    def init(cls, path: Path, *, clock: BoardClock | None = None, words: Words | None = None) -> Board:
         """Begin a board: draw its key and its split, check what it proves, and begin its ledger.
 
         Args:
@@ -120,9 +120,9 @@ class Board:
         path: Path,
         policy: Policy | None = None,
         *,
-        clock: Clock | None = None,
+        clock: BoardClock | None = None,
         words: Words | None = None,
-        metric: Metric | None = None,
+        metric: GuardMetric | None = None,
     ) -> Board:
         """Open a board that was begun.
 
@@ -139,7 +139,7 @@ class Board:
         policy = policy or read_policy(path)
         state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
-        kept = Kept(state=state, key=key)
+        kept = SealedFiles(state=state, key=key)
         public, codes = drawn(kept, labels, policy)
         metric = metric or metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
@@ -185,7 +185,7 @@ class Board:
         """Close the ledger."""
         self.ledger.close()
 
-    def submit(self, team: str, data: bytes) -> Answer | Refused:
+    def submit(self, team: str, data: bytes) -> TeamAnswer | TeamRefusal:
         """Answer one submission, at its beat.
 
         Args:
@@ -196,31 +196,31 @@ class Board:
             InputError: The ledger cannot be read or written; nothing is told then.
         """
         entry = self.enter(team, data)
-        return entry if isinstance(entry, Refused) else self.tell(entry, team)
+        return entry if isinstance(entry, TeamRefusal) else self.tell(entry, team)
 
-    def enter(self, team: str, data: bytes) -> Entry | Refused:
+    def enter(self, team: str, data: bytes) -> LedgerEntry | TeamRefusal:
         """Number and score one submission, or refuse it; :meth:`tell` says what it is told.
 
         Raises:
             InputError: As :meth:`submit`.
         """
         if not _TEAM.fullmatch(team):
-            return Refused(reason="The name of a team has letters, digits and ._@+- only, 64 at most.")
+            return TeamRefusal(reason="The name of a team has letters, digits and ._@+- only, 64 at most.")
         try:
             submission = parse(data, self.expected)
             digest = self._sealed(submission)
-            if isinstance(self._metric, Own) and self.ledger.admits(team, digest):
+            if isinstance(self._metric, OwnMetric) and self.ledger.admits(team, digest):
                 self._metric.ready()
             entry, fresh = self.ledger.reserve(team, digest)
         except (ParseError, RefusedError) as error:
-            return Refused(reason=str(error))
+            return TeamRefusal(reason=str(error))
         if fresh:
             self._keep(entry, submission)
         else:
             self._mended(entry, submission)
         return entry
 
-    def tell(self, entry: Entry, team: str) -> Answer:
+    def tell(self, entry: LedgerEntry, team: str) -> TeamAnswer:
         """Return the answer to a submission that was numbered, at its beat.
 
         Raises:
@@ -228,7 +228,7 @@ class Board:
         """
         told = self.ledger.wait(entry)
         symbol = self.ledger.book.known().answers if told.symbol is None else told.symbol
-        return Answer(score=self.text(symbol), left=self.ledger.book.left(team))
+        return TeamAnswer(score=self.text(symbol), left=self.ledger.book.left(team))
 
     @property
     def labels(self) -> NDArray[np.intp]:
@@ -265,12 +265,12 @@ class Board:
         """The classes of the public labels, as they are scored: for the host alone."""
         return self._codes[self.public]
 
-    def answered(self) -> list[Entry]:
+    def answered(self) -> list[LedgerEntry]:
         """Return every submission that was told something else than that it has no score."""
         none = (None, self.ledger.book.known().answers)
         return [entry for entry in self.ledger.book.entries if entry.symbol not in none]
 
-    def rows(self, entry: Entry) -> NDArray[Any]:
+    def rows(self, entry: LedgerEntry) -> NDArray[Any]:
         """Return the canonical rows of a submission.
 
         Raises:
@@ -285,11 +285,11 @@ class Board:
         """Return which of the files that were kept beside the ledger are not what they were."""
         return list(self._kept.faults(self.ledger.answered()))
 
-    def exact(self, entry: Entry) -> Fraction | None:
+    def exact(self, entry: LedgerEntry) -> Fraction | None:
         """Return the exact public score of a submission: for the host alone."""
         return self._score(self.rows(entry), self.public)
 
-    def noise(self) -> Noise | None:
+    def noise(self) -> ReleaseNoise | None:
         """Return the noise of the board's answers."""
         return noise_of(self.policy, self._metric, int(np.count_nonzero(self.public)), self.policy.release.noise)
 
@@ -332,13 +332,13 @@ class Board:
         found: list[dict[str, Any]] = self.ledger.book.final or []
         return found
 
-    def _keep(self, entry: Entry, submission: Submission) -> None:
+    def _keep(self, entry: LedgerEntry, submission: ParsedSubmission) -> None:
         self._kept.write_rows(entry.number, entry.digest, submission.rows)
         score = self._score(submission.rows, self.public)
         if score is not None:
             self.ledger.keep(entry, self._settled_by(score))
 
-    def _mended(self, entry: Entry, submission: Submission) -> None:
+    def _mended(self, entry: LedgerEntry, submission: ParsedSubmission) -> None:
         """Keep what was sent again if its file was lost or changed since it was told."""
         if entry.symbol is not None and self._kept.rows(entry.number, entry.digest) is None:
             with State.of(self._path).alone():
@@ -365,7 +365,7 @@ class Board:
         except UnscorableError:
             return None
 
-    def _sealed(self, submission: Submission) -> str:
+    def _sealed(self, submission: ParsedSubmission) -> str:
         """Return a keyed hash of a submission, the metric and the ids: what makes two of them the same."""
         part = self.policy.board
         board = "\0".join((part.metric or part.ours, str(sorted(part.parameters.items())), *self.expected.ids)).encode()

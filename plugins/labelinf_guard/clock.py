@@ -8,10 +8,10 @@ from typing import Protocol
 
 import attrs
 
-__all__ = ["Clock", "StepClock", "SystemClock"]
+__all__ = ["BoardClock", "StepClock", "SystemClock"]
 
 
-class Clock(Protocol):
+class BoardClock(Protocol):
     """Where a board gets its time."""
 
     def now(self) -> int:

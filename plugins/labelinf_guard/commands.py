@@ -47,12 +47,12 @@ def guard() -> None:
 @output_options
 def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
-    from labelinf_guard.plan import Asked, lines, table
+    from labelinf_guard.plan import PlanQuestion, lines, table
 
     values, known = asked.pop("values") or (), not asked.pop("counts_unknown")
     try:
         with steps("planning") as progress:
-            rows = table(Asked(counts_known=known, values=values, **asked), progress)
+            rows = table(PlanQuestion(counts_known=known, values=values, **asked), progress)
     except ValueError as error:  # of what a board.toml cannot say
         raise InputError(str(error).rstrip(".") + ".") from error
     if html is not None:
@@ -95,7 +95,7 @@ def init(board: Path, as_json: bool) -> None:
 @click.pass_context
 def score(context: click.Context, board: Path, team: str, submission: Path, as_json: bool) -> None:
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
-    from labelinf_guard.board import Board, Refused
+    from labelinf_guard.board import Board, TeamRefusal
     from labelinf_guard.certificate.statement import counted
 
     with closing(Board.open(board)) as opened:
@@ -106,7 +106,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
         except OSError as error:
             raise InputError(f"{submission} cannot be read: {error.strerror}.") from error
         told = opened.submit(team, data)
-    if isinstance(told, Refused):
+    if isinstance(told, TeamRefusal):
         click.echo(told.reason, err=True)
         context.exit(Exit.INPUT)
     tell(told, (told.score, f"{counted(told.left, 'submission')} left"), as_json=as_json)
@@ -175,13 +175,13 @@ def audit(context: click.Context, board: Path, gain: str, seed: int, as_json: bo
 def verify(context: click.Context, board: Path, head: str, as_json: bool) -> None:
     """Compute seals, charges, order and quotas again; check kept files. Exits with status 1 when one is wrong."""
     from labelinf_guard.files import State, derived, read_key
-    from labelinf_guard.kept import Kept
+    from labelinf_guard.kept import SealedFiles
     from labelinf_guard.ledger.verify import verify as again
 
     state = State.of(board)
     with waiting("computing the ledger again"):
         key = read_key(state.key)
-        found = again(state.ledger, derived(key, "chain"), head=head, files=Kept(state=state, key=key).faults)
+        found = again(state.ledger, derived(key, "chain"), head=head, files=SealedFiles(state=state, key=key).faults)
     tell(found, _verified(found), as_json=as_json)
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 

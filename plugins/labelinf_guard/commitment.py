@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from labelinf_guard.certificate.statement import Certificate, thousandths
-from labelinf_guard.metrics import Metric
+from labelinf_guard.metrics import GuardMetric
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.terms import Sizes, final_ratio, noise_of, scale_of, steps_of
 
@@ -19,7 +19,7 @@ def claims_of(found: Certificate) -> dict[str, int]:
     return {name: thousandths(share) for name, share in said.items() if share is not None}
 
 
-def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
+def whole_terms(policy: Policy, metric: GuardMetric, sizes: Sizes) -> dict[str, Any]:
     """Return the terms: numbers of labels, and ratios as numerator and denominator; None where there is none.
 
     The first form of the arithmetic was not written down: boards that were begun with it compare equal.
@@ -45,7 +45,7 @@ def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
     }
 
 
-def _final(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any] | None:
+def _final(policy: Policy, metric: GuardMetric, sizes: Sizes) -> dict[str, Any] | None:
     part = policy.final
     if not part.scores:
         return None

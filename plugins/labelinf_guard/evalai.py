@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from labelinf_guard.board import UNSCORED, Board, Refused
+from labelinf_guard.board import UNSCORED, Board, TeamRefusal
 
 __all__ = ["evaluate"]
 
@@ -51,7 +51,7 @@ def _answer(path: Path, submission: Path, team: str) -> dict[str, float] | str:
     with closing(Board.open(path)) as board:
         with submission.open("rb") as file:
             told = board.submit(team, file.read(board.policy.limits.bytes + 1))
-        if isinstance(told, Refused):
+        if isinstance(told, TeamRefusal):
             return told.reason
         show = board.policy.release.show
         name = show.removesuffix("s") if show != "scores" else board.policy.board.metric or "score"

@@ -30,7 +30,7 @@ from labelinf_privacy.deviates import uniform_below
 from labelinf_privacy.words import Words
 
 __all__ = [
-    "Labels",
+    "PrivateLabels",
     "State",
     "derived",
     "draw_split",
@@ -47,7 +47,7 @@ _KEY = 32
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Labels:
+class PrivateLabels:
     """The private labels, sorted by id.
 
     Attributes:
@@ -199,7 +199,7 @@ def derived(key: bytes, purpose: str) -> bytes:
     return hmac.new(key, purpose.encode(), hashlib.sha256).digest()
 
 
-def read_labels(board: Path, part: BoardPart) -> Labels:
+def read_labels(board: Path, part: BoardPart) -> PrivateLabels:
     """Read the private labels.
 
     Raises:
@@ -223,7 +223,7 @@ def read_labels(board: Path, part: BoardPart) -> Labels:
         raise InputError(f"{path}: every id must be there once and not be empty.")
     order = sorted(range(len(ids)), key=ids.__getitem__)
     groups = [table[place][1][at[2]] if part.group else ids[place] for place in order]
-    return Labels(
+    return PrivateLabels(
         ids=tuple(ids[place] for place in order),
         codes=np.array([known[own[place]] for place in order], dtype=np.intp),
         groups=np.unique(groups, return_inverse=True)[1].astype(np.intp),

@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.files import State, derived, write_private
 
-__all__ = ["Kept"]
+__all__ = ["SealedFiles"]
 
 _SEAL = hashlib.sha256().digest_size
 _SPLIT = "It says which labels are public: restore it from a copy, as another one would show labels that it keeps."
 
 
 @attrs.frozen(kw_only=True)
-class Kept:
+class SealedFiles:
     """The sealed files of a board.
 
     Attributes:

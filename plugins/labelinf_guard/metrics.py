@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.export.stateless import GRID, OF_CHANCES, OF_CLASSES, OF_VALUES, Settings, exact_score
 
-__all__ = ["METRICS", "Exact", "Metric", "UnscorableError", "metric_named"]
+__all__ = ["METRICS", "ExactMetric", "GuardMetric", "UnscorableError", "metric_named"]
 
 METRICS = tuple(sorted((*OF_CLASSES, *OF_CHANCES)))  #: of classes, by the name in ``board.toml``
 
@@ -37,7 +37,7 @@ class UnscorableError(Exception):
     """These labels and this submission have no score; said to nobody but as one symbol."""
 
 
-class Metric(abc.ABC):
+class GuardMetric(abc.ABC):
     """A metric."""
 
     @property
@@ -79,7 +79,7 @@ class Metric(abc.ABC):
 
 
 @attrs.frozen(kw_only=True)
-class Exact(Metric):
+class ExactMetric(GuardMetric):
     """One of the guard's own.
 
     Attributes:
@@ -129,7 +129,7 @@ class Exact(Metric):
                 return None
 
 
-def metric_named(name: str, parameters: Mapping[str, Any], classes: Sequence[str]) -> Exact:
+def metric_named(name: str, parameters: Mapping[str, Any], classes: Sequence[str]) -> ExactMetric:
     """Return a metric by its name.
 
     Args:
@@ -147,6 +147,6 @@ def metric_named(name: str, parameters: Mapping[str, Any], classes: Sequence[str
         raise InputError(f"metric {name!r} has no parameter {unknown[0]!r}; known are {', '.join(known) or 'none'}.")
     if not 0 < parameters.get("clip", 0.01) < 0.5:
         raise InputError(f"metric {name!r}: its parameters cannot be used: clip must be between 0 and 0.5.")
-    return Exact(
+    return ExactMetric(
         settings=Settings(metric=name, classes=tuple(classes), id="", label="", decimals=0, parameters=parameters)
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from labelinf_core.contracts.pictures import Picture, Series
 
 if TYPE_CHECKING:
-    from labelinf_guard.plan import Row
+    from labelinf_guard.plan import PolicyRow
 
 __all__ = ["STYLE", "host_page", "plan_page", "public_page"]
 
@@ -61,7 +61,7 @@ def _section(name: str, lines: Iterable[str]) -> str:
     return f"<h2>{escape(name)}</h2>" + "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
-def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
+def plan_page(title: str, rows: Sequence[PolicyRow], lines: Sequence[str]) -> str:
     """Return the table of policies as a page of its own: what each proves and costs, drawn and in words."""
     from labelinf_core.report.svg import as_svg
 
@@ -92,7 +92,7 @@ def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
     )
 
 
-def _aside(row: Row) -> str:
+def _aside(row: PolicyRow) -> str:
     return " (recommended)" if row.recommended else " (void: nothing is proved)" if row.proves is None else ""
 
 

@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 from labelinf_guard.export import stateless
 from labelinf_guard.export.stateless import Form, SubmissionError, checked
 
-__all__ = ["Expected", "Fault", "ParseError", "Submission", "parse"]
+__all__ = ["Expected", "FileFault", "ParseError", "ParsedSubmission", "parse"]
 
 _KINDS = {"f": 8, "i": 8, "u": 8, "U": 4096, "S": 1024}  # kinds of arrays, and the widest item
 _COLUMN = "prediction"
 
 
-class Fault(enum.Enum):
+class FileFault(enum.Enum):
     """All that is ever said about a file that cannot be scored."""
 
     LARGE = "The file is larger than this board takes."
@@ -56,7 +56,7 @@ class ParseError(Exception):
         line: Of the file, from 1, where one is at fault.
     """
 
-    def __init__(self, fault: Fault, line: int | None = None) -> None:
+    def __init__(self, fault: FileFault, line: int | None = None) -> None:
         self.fault, self.line = fault, line
         super().__init__(fault.value if line is None else f"Line {line}: {fault.value}")
 
@@ -96,7 +96,7 @@ class Expected:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Submission:
+class ParsedSubmission:
     """A canonical submission.
 
     Attributes:
@@ -112,21 +112,21 @@ class Submission:
         return hashlib.sha256(b"\0".join((board, kind, self.rows.tobytes()))).digest()
 
 
-def parse(data: bytes, expected: Expected) -> Submission:
+def parse(data: bytes, expected: Expected) -> ParsedSubmission:
     """Return the canonical form of a file.
 
     Raises:
         ParseError: It cannot be scored.
     """
     if len(data) > expected.most_bytes:
-        raise ParseError(Fault.LARGE)
+        raise ParseError(FileFault.LARGE)
     try:
         header, rows = _read(data, expected)
         return _canonical(header, rows, expected)
     except ParseError:
         raise
     except Exception as error:  # a reader of files may raise anything, and none of it is told
-        raise ParseError(Fault.UNREADABLE) from error
+        raise ParseError(FileFault.UNREADABLE) from error
 
 
 _Row = tuple[int | None, Sequence[Any]]
@@ -141,7 +141,7 @@ def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
         return _parquet(data, expected)
     text = data.decode("utf-8-sig")
     if "\0" in text:
-        raise ParseError(Fault.UNREADABLE)
+        raise ParseError(FileFault.UNREADABLE)
     if text.lstrip()[:1] in ("{", "["):
         return _json(text, expected)
     return _csv(text)
@@ -158,14 +158,14 @@ def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if next(left, pairs) is pairs:
-            raise ParseError(Fault.UNKNOWN)
+            raise ParseError(FileFault.UNKNOWN)
         found = dict(pairs)
         if len(found) < len(pairs):
-            raise ParseError(Fault.DUPLICATE)
+            raise ParseError(FileFault.DUPLICATE)
         return found
 
     def refuse(word: str) -> float:
-        raise ParseError(Fault.VALUE)
+        raise ParseError(FileFault.VALUE)
 
     tree = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
     if isinstance(tree, dict):
@@ -174,14 +174,14 @@ def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
         return [expected.column, *wide], rows
     header = list(tree[0]) if tree and isinstance(tree[0], dict) else []
     if not all(isinstance(row, dict) and row.keys() == set(header) for row in tree):
-        raise ParseError(Fault.COLUMNS)
+        raise ParseError(FileFault.COLUMNS)
     return header, [(None, [row[name] for name in header]) for row in tree]
 
 
 def _npz(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sorted(archive.namelist()) != ["ids.npy", "predictions.npy"]:
-            raise ParseError(Fault.COLUMNS)
+            raise ParseError(FileFault.COLUMNS)
         ids, rows = (_array(_unpacked(archive, name, expected)) for name in ("ids.npy", "predictions.npy"))
         return _arrays(ids.tolist(), rows, expected)
 
@@ -190,30 +190,30 @@ def _unpacked(archive: zipfile.ZipFile, name: str, expected: Expected) -> bytes:
     with archive.open(name) as member:  # what the archive says of its sizes is not believed
         data = member.read(expected.most_bytes + 1)
     if len(data) > expected.most_bytes:
-        raise ParseError(Fault.LARGE)
+        raise ParseError(FileFault.LARGE)
     return data
 
 
 def _array(data: bytes) -> NDArray[Any]:
     """Return the array of an npy file, without pickles; nothing is allocated that is not there."""
     if data[:6] != b"\x93NUMPY" or data[6] not in (1, 2, 3):
-        raise ParseError(Fault.UNREADABLE)
+        raise ParseError(FileFault.UNREADABLE)
     wide = 2 if data[6] == 1 else 4
     start = 8 + wide
     length = int.from_bytes(data[8:start], "little")
     if length > 4096:
-        raise ParseError(Fault.UNREADABLE)
+        raise ParseError(FileFault.UNREADABLE)
     header = ast.literal_eval(data[start : start + length].decode("ascii").strip())
     kind, shape, body = np.dtype(header["descr"]), header["shape"], data[start + length :]
     if kind.kind not in _KINDS or kind.itemsize > _KINDS[kind.kind] or not 1 <= len(shape) <= 2:
-        raise ParseError(Fault.VALUE)
+        raise ParseError(FileFault.VALUE)
     found = np.frombuffer(body, dtype=kind)
     return found.reshape(shape, order="F" if header["fortran_order"] else "C")
 
 
 def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> tuple[list[str], Iterable[_Row]]:
     if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.classes))):
-        raise ParseError(Fault.COLUMNS)
+        raise ParseError(FileFault.COLUMNS)
     wide = expected.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
     names = (name.decode() if isinstance(name, bytes) else str(name) for name in ids)
     table = rows.reshape(len(rows), -1)
@@ -225,14 +225,14 @@ def _parquet(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]
 
     file = parquet.ParquetFile(io.BytesIO(data))
     if sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups)) > expected.most_bytes:
-        raise ParseError(Fault.LARGE)
+        raise ParseError(FileFault.LARGE)
     if file.metadata.num_rows > len(expected.ids):
-        raise ParseError(Fault.UNKNOWN)
+        raise ParseError(FileFault.UNKNOWN)
     table = file.read()
     return list(table.column_names), ((None, list(row.values())) for row in table.to_pylist())
 
 
-def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> Submission:
+def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> ParsedSubmission:
     at: list[int | None] = [None]  # the line that is read
 
     def cells() -> Iterator[Sequence[Any]]:
@@ -243,12 +243,12 @@ def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> S
     try:
         found = checked(expected.form, expected.places, header, cells())
     except SubmissionError as error:
-        raise ParseError(Fault(str(error)), at[0]) from None
+        raise ParseError(FileFault(str(error)), at[0]) from None
     ordered = [found[name] for name in expected.ids]
     if expected.classes_predicted:
-        return Submission(rows=np.array(ordered, dtype=np.intp))
+        return ParsedSubmission(rows=np.array(ordered, dtype=np.intp))
     numbers = np.array(ordered, dtype=np.float64)
-    return Submission(rows=_normalised(numbers) if expected.between is None else numbers[:, 0] + 0.0)
+    return ParsedSubmission(rows=_normalised(numbers) if expected.between is None else numbers[:, 0] + 0.0)
 
 
 def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,13 +17,13 @@ import attrs
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.noise import FEWEST_STEPS
 from labelinf_guard.certificate.statement import Certificate, certify, counted, points
-from labelinf_guard.metrics import Metric
+from labelinf_guard.metrics import GuardMetric
 from labelinf_guard.policy import BoardPart, BudgetPart, FinalPart, Policy, PublicPart, ReleasePart, TargetPart, exact
-from labelinf_guard.recommendation import Recommendation, Spread, apart, honest, recommend
+from labelinf_guard.recommendation import ContestSpread, Recommendation, apart, honest, recommend
 from labelinf_guard.release import FINE
 from labelinf_guard.terms import Sizes, metric_of, noise_of, scale_of, steps_of, terms_of
 
-__all__ = ["Asked", "Row", "lines", "table"]
+__all__ = ["PlanQuestion", "PolicyRow", "lines", "table"]
 
 _RANKS = 10
 _SHARES = 10_000  # public shares are multiples of its inverse
@@ -32,7 +32,7 @@ _NONE = "No live board can be proved for so few records. What is left: no live s
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class Asked:
+class PlanQuestion:
     """The question.
 
     Attributes:
@@ -85,7 +85,7 @@ class Asked:
         )
 
     @cached_property
-    def scored(self) -> Metric:
+    def scored(self) -> GuardMetric:
         """The metric."""
         return metric_of(self.policy, Path())
 
@@ -108,7 +108,7 @@ class Asked:
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class PolicyRow:
     """One policy.
 
     Attributes:
@@ -125,14 +125,14 @@ class Row:
     policy: str
     proves: float | None
     attack: float | None = None
-    kendall: Spread | None = None
-    displaced: Spread | None = None
+    kendall: ContestSpread | None = None
+    displaced: ContestSpread | None = None
     note: str = ""
     worth: Recommendation | None = None
     recommended: bool = False
 
 
-def table(asked: Asked, progress: Callable[[str, int], None] = lambda policy, of: None) -> list[Row]:
+def table(asked: PlanQuestion, progress: Callable[[str, int], None] = lambda policy, of: None) -> list[PolicyRow]:
     """Return every policy that meets the target, the best for honest teams recommended, and what doing nothing proves.
 
     Args:
@@ -162,7 +162,7 @@ def table(asked: Asked, progress: Callable[[str, int], None] = lambda policy, of
     return [*found, *_final(asked), *_ranks(asked), _nothing(asked)]
 
 
-def lines(rows: Sequence[Row]) -> list[str]:
+def lines(rows: Sequence[PolicyRow]) -> list[str]:
     """Return a table to read, and what is recommended with the file that deploys it."""
     wide = max([54, *(len(row.policy) for row in rows)])
     said = [f"{'policy':{wide}} {'proves, points':>14} {'best attack':>11} {'Kendall':>8} {'top 3 out':>9}"]
@@ -185,7 +185,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
     return [*said, "", "recommended", *best.lines(), "", *(f"  {line}".rstrip() for line in best.board.splitlines())]
 
 
-def _split(asked: Asked) -> Row | None:
+def _split(asked: PlanQuestion) -> PolicyRow | None:
     """The largest public share of which so many exact answers may be told."""
     policy = _shared(asked)
     if policy is None:
@@ -193,7 +193,7 @@ def _split(asked: Asked) -> Row | None:
     return _row(asked, policy, asked.sizes(policy).public / asked.records * _coin(asked))
 
 
-def _shared(asked: Asked) -> Policy | None:
+def _shared(asked: PlanQuestion) -> Policy | None:
     def of(share: int) -> Policy:
         return attrs.evolve(asked.policy, public=PublicPart(share=share / _SHARES))
 
@@ -201,7 +201,7 @@ def _shared(asked: Asked) -> Policy | None:
     return of(most) if most else None
 
 
-def _noise(asked: Asked) -> Row | None:
+def _noise(asked: PlanQuestion) -> PolicyRow | None:
     """The least noise behind which all answers may be told of all records."""
     move = asked.scored.move(asked.records, len(asked.policy.board.classes))
     if move is None:
@@ -219,7 +219,7 @@ def _noise(asked: Asked) -> Row | None:
     return _row(asked, policy, distance, note="" if asked.counts_known else "if counts are unknown")
 
 
-def _quietest(asked: Asked, least: float, of: Callable[[float], Policy]) -> Policy | None:
+def _quietest(asked: PlanQuestion, least: float, of: Callable[[float], Policy]) -> Policy | None:
     """Return the policy of the least noise, of three digits, that meets the target; None where none does."""
 
     def policy(step: int) -> Policy:
@@ -229,7 +229,7 @@ def _quietest(asked: Asked, least: float, of: Callable[[float], Policy]) -> Poli
     return policy(found) if found < _NOISES else None
 
 
-def _ledger(asked: Asked) -> Row | None:
+def _ledger(asked: PlanQuestion) -> PolicyRow | None:
     """As many bits as the target allows, told exactly."""
     if asked.meets(asked.policy):
         return None
@@ -244,7 +244,7 @@ def _ledger(asked: Asked) -> Row | None:
     return attrs.evolve(found, attack=attack, note=f"about {counted(likely, 'answer')} in all, then closed")
 
 
-def _replaced(asked: Asked) -> Row | None:
+def _replaced(asked: PlanQuestion) -> PolicyRow | None:
     """The least share of labels that is replaced, behind which so many exact answers may be told."""
     steps = range(1, round(1000 * _coin(asked)))  # of a thousandth
 
@@ -258,16 +258,16 @@ def _replaced(asked: Asked) -> Row | None:
     return _row(asked, policy, apart(policy) * _coin(asked), note="protects every label, for ever")
 
 
-def _records(asked: Asked) -> Row | None:
+def _records(asked: PlanQuestion) -> PolicyRow | None:
     """The record of the board alone, of all records: of two decimals."""
     policy = attrs.evolve(asked.policy, release=ReleasePart(show="records", decimals=2))
     return _row(asked, policy, note="the leader alone is known") if asked.meets(policy) else None
 
 
-def _row(asked: Asked, policy: Policy, attack: float | None = None, *, note: str = "") -> Row:
+def _row(asked: PlanQuestion, policy: Policy, attack: float | None = None, *, note: str = "") -> PolicyRow:
     worth = recommend(policy, asked.scored, asked.sizes(policy))
     enough = worth.likely >= asked.answers
-    return Row(
+    return PolicyRow(
         policy=worth.policy,
         proves=worth.proves,
         attack=attack,
@@ -278,14 +278,14 @@ def _row(asked: Asked, policy: Policy, attack: float | None = None, *, note: str
     )
 
 
-def _ranks(asked: Asked) -> Iterator[Row]:
+def _ranks(asked: PlanQuestion) -> Iterator[PolicyRow]:
     policy = attrs.evolve(asked.policy, release=ReleasePart(show="ranks"))
     try:
         proves = _or_void(asked.certificate(policy))
     except InputError:  # of so many submissions no board gives ranks
         return
     kendall, displaced = honest(asked.records, 1.0, 0.0, 6)
-    yield Row(
+    yield PolicyRow(
         policy=f"ranks alone of {counted(asked.answers, 'answer')}",
         proves=proves,
         kendall=kendall,
@@ -295,7 +295,7 @@ def _ranks(asked: Asked) -> Iterator[Row]:
     )
 
 
-def _final(asked: Asked) -> Iterator[Row]:
+def _final(asked: PlanQuestion) -> Iterator[PolicyRow]:
     """What a final release, exact or with noise and the exact order of ten, adds to the split."""
     split = _shared(asked)
     if split is None:
@@ -306,7 +306,7 @@ def _final(asked: Asked) -> Iterator[Row]:
         return attrs.evolve(split, final=FinalPart(scores=asked.teams, noise=noise, ranks=ranks))
 
     said = f"then, final release of {counted(asked.teams, 'exact score')}"
-    yield Row(policy=said, proves=_or_void(asked.certificate(of(0.0, 0)), end=True))
+    yield PolicyRow(policy=said, proves=_or_void(asked.certificate(of(0.0, 0)), end=True))
     sealed = asked.sizes(split).sealed
     move = asked.scored.move(sealed, len(split.board.classes))
     if move is None or asked.meets(of(0.0)):
@@ -314,16 +314,16 @@ def _final(asked: Asked) -> Iterator[Row]:
     if quiet := _quietest(asked, float(move * FEWEST_STEPS / FINE) * 1.01, of):
         order = f", order of {ranks}" if ranks > 1 else ""
         said = f"then, final release with noise s = {quiet.final.noise:.3g}{order}"
-        yield Row(policy=said, proves=_or_void(asked.certificate(quiet), end=True))
+        yield PolicyRow(policy=said, proves=_or_void(asked.certificate(quiet), end=True))
 
 
-def _nothing(asked: Asked) -> Row:
+def _nothing(asked: PlanQuestion) -> PolicyRow:
     found = asked.certificate(asked.policy)
     said = f"nothing: {found.terms.public.bits:.0f} bits of answers for {counted(asked.records, 'label')}"
-    return Row(policy=said, proves=_or_void(found))
+    return PolicyRow(policy=said, proves=_or_void(found))
 
 
-def _coin(asked: Asked) -> float:
+def _coin(asked: PlanQuestion) -> float:
     """Return what is to be gained of labels of which every class is as likely."""
     return 1 - 1 / len(asked.policy.board.classes)
 

@@ -23,25 +23,25 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_guard import shipped
 from labelinf_guard.begin import begin, rules_of
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.certificate.response import response_epsilon
 from labelinf_guard.certificate.statement import Certificate, certify, proved_bits, thousandths
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.book import Book
-from labelinf_guard.metrics import Metric, UnscorableError
+from labelinf_guard.metrics import GuardMetric, UnscorableError
 from labelinf_guard.policy import BudgetPart, LimitsPart, Policy, PublicPart, ReleasePart, TargetPart, exact
 from labelinf_guard.recommendation import recommend
-from labelinf_guard.scoring import Own
+from labelinf_guard.scoring import OwnMetric
 from labelinf_guard.task import Task, task_of
 from labelinf_guard.terms import Sizes, budget_of, metric_of, noise_of, terms_of
 from labelinf_privacy.noise.discrete_gaussian import DiscreteGaussian
 from labelinf_privacy.words import SeededWords
-from labelinf_scores.game.curator import ActiveDefence, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import (
     Added,
     Budgeted,
@@ -97,7 +97,7 @@ class GuardedBoard(ScoreDefence):
     low: float | None = None
     high: float | None = None
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return a board that begins with the first query."""
         return _Playing(self._policy(threat), self._task(threat), rng)
 
@@ -145,16 +145,16 @@ class GuardedBoard(ScoreDefence):
         return (*worth.lines(), "", *worth.board.splitlines())
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The public share."""
         title = "deploy a guarded board, public share t"
         smallest = 1 / threat.n_records
-        return (Knob(title=title, template="guarded-board(share={})", weakest=1.0, strongest=smallest),)
+        return (TunableParameter(title=title, template="guarded-board(share={})", weakest=1.0, strongest=smallest),)
 
     def _task(self, threat: ThreatModel) -> Task:
         return task_of(score_threat(threat), clip=self.clip, low=self.low, high=self.high)
 
-    def _metric(self, threat: ThreatModel) -> Metric:
+    def _metric(self, threat: ThreatModel) -> GuardMetric:
         return metric_of(self._policy(threat), Path())
 
     def _deployed(self, threat: ThreatModel) -> Policy:
@@ -178,7 +178,7 @@ class GuardedBoard(ScoreDefence):
         return Sizes(public=public, sealed=threat.n_records - public)
 
 
-class _Playing(ActiveDefence):
+class _Playing(ActiveScoreDefence):
     def __init__(self, policy: Policy, task: Task, rng: np.random.Generator) -> None:
         self._policy, self._task, self._rng = policy, task, rng
         self._board: Board | None = None
@@ -192,7 +192,7 @@ class _Playing(ActiveDefence):
         if self._board is None:
             self._board = self._begun(labels)
         told = self._board.submit("all-teams", self._task.file(self._board.expected.ids, query.predictions))
-        if not isinstance(told, Answer):
+        if not isinstance(told, TeamAnswer):
             raise QueryRefusedError(told.reason)
         try:
             return float(told.score)
@@ -206,7 +206,7 @@ class _Playing(ActiveDefence):
         fcntl.flock(held, fcntl.LOCK_EX)
         (folder / "labels.csv").write_text(self._task.labels(labels), encoding="utf-8")
         words, metric = SeededWords(self._rng), metric_of(self._policy, folder)
-        metric = _Here.of(metric) if isinstance(metric, Own) else metric
+        metric = _Here.of(metric) if isinstance(metric, OwnMetric) else metric
         path, clock = folder / "board.toml", StepClock()
         begin(path, self._policy, clock, words, metric)
         board = Board.open(path, self._policy, clock=clock, words=words, metric=metric)
@@ -216,13 +216,13 @@ class _Playing(ActiveDefence):
 
 
 @attrs.frozen(kw_only=True)
-class _Here(Own):
+class _Here(OwnMetric):
     """A metric that ships, without a child: a game has thousands of queries, and a child takes a second of each."""
 
     @classmethod
-    def of(cls, metric: Own) -> _Here:
+    def of(cls, metric: OwnMetric) -> _Here:
         """Return the same metric."""
-        return cls(**{field.name: getattr(metric, field.name) for field in attrs.fields(Own) if field.init})
+        return cls(**{field.name: getattr(metric, field.name) for field in attrs.fields(OwnMetric) if field.init})
 
     def ready(self) -> None:
         """Nothing has to be started."""

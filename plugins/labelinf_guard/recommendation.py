@@ -25,11 +25,11 @@ from labelinf_guard.begin import rules_of
 from labelinf_guard.certificate.statement import Certificate, counted, points
 from labelinf_guard.ledger.book import Book
 from labelinf_guard.ledger.charge import MILLIBITS
-from labelinf_guard.metrics import Metric
+from labelinf_guard.metrics import GuardMetric
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.terms import Sizes, certificate_of, scale_of
 
-__all__ = ["Recommendation", "Spread", "apart", "honest", "recommend", "toml"]
+__all__ = ["ContestSpread", "Recommendation", "apart", "honest", "recommend", "toml"]
 
 _TEAMS, _SKILL, _SPREAD, _DISAGREE = 40, 0.86, 0.017, 0.141
 _CONTESTS = 100
@@ -38,7 +38,7 @@ _WORTH = 0.6  # a rank correlation, below which most of what is told is chance
 
 
 @attrs.frozen(kw_only=True)
-class Spread:
+class ContestSpread:
     """What chance decides: its mean, and between what nine contests of ten lie.
 
     Attributes:
@@ -52,7 +52,7 @@ class Spread:
     high: float
 
     @classmethod
-    def of(cls, drawn: NDArray[np.float64]) -> Spread:
+    def of(cls, drawn: NDArray[np.float64]) -> ContestSpread:
         """Return the spread of what was drawn."""
         low, high = np.quantile(drawn, [0.05, 0.95])
         return cls(mean=float(drawn.mean()), low=float(low), high=float(high))
@@ -84,8 +84,8 @@ class Recommendation:
     answers: int
     likely: int
     team: tuple[int, int]
-    kendall: Spread | None
-    displaced: Spread | None
+    kendall: ContestSpread | None
+    displaced: ContestSpread | None
     board: str
 
     def lines(self) -> list[str]:
@@ -114,7 +114,7 @@ class Recommendation:
         )
 
 
-def recommend(policy: Policy, metric: Metric, sizes: Sizes) -> Recommendation:
+def recommend(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Recommendation:
     """Return what a board of so many labels is worth.
 
     Raises:
@@ -170,7 +170,9 @@ def toml(policy: Policy) -> str:
     return "\n".join(tables)
 
 
-def honest(records: int, share: float, deviation: float, decimals: int, *, seed: int = 0) -> tuple[Spread, Spread]:
+def honest(
+    records: int, share: float, deviation: float, decimals: int, *, seed: int = 0
+) -> tuple[ContestSpread, ContestSpread]:
     """Return Kendall's tau of released with undefended scores, and how many of the first three are displaced.
 
     Args:
@@ -195,7 +197,7 @@ def honest(records: int, share: float, deviation: float, decimals: int, *, seed:
     taus = [float(kendalltau(one, other).statistic) for one, other in zip(undefended, released, strict=True)]
     first = [np.argsort(-scores, axis=1, kind="stable")[:, :3] for scores in (undefended, released)]
     lost = [3 - len(set(one) & set(other)) for one, other in zip(*(part.tolist() for part in first), strict=True)]
-    return Spread.of(np.array(taus)), Spread.of(np.array(lost, dtype=np.float64))
+    return ContestSpread.of(np.array(taus)), ContestSpread.of(np.array(lost, dtype=np.float64))
 
 
 def apart(policy: Policy) -> float:
@@ -204,7 +206,9 @@ def apart(policy: Policy) -> float:
     return float(1 - exact(policy.public.flip) * Fraction(classes, classes - 1))
 
 
-def _costs(policy: Policy, metric: Metric, sizes: Sizes) -> tuple[Spread, Spread] | tuple[None, None]:
+def _costs(
+    policy: Policy, metric: GuardMetric, sizes: Sizes
+) -> tuple[ContestSpread, ContestSpread] | tuple[None, None]:
     """Return what honest teams lose; of records the leader alone is known."""
     part, records = policy.release, sizes.public + sizes.sealed
     if part.show == "records":

@@ -16,13 +16,13 @@ import attrs
 from labelinf_privacy.noise.discrete_gaussian import discrete_gaussian
 from labelinf_privacy.words import Words
 
-__all__ = ["FINE", "Noise", "Scale"]
+__all__ = ["FINE", "AnswerScale", "ReleaseNoise"]
 
 FINE = 1024  #: steps of the noise's grid in what one label moves a score
 
 
 @attrs.frozen(kw_only=True)
-class Scale:
+class AnswerScale:
     """The answers a board can give.
 
     Attributes:
@@ -68,7 +68,7 @@ class Scale:
 
 
 @attrs.frozen(kw_only=True)
-class Noise:
+class ReleaseNoise:
     """Discrete Gaussian noise, on a grid that is fixed before any label is seen.
 
     Attributes:

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.metrics import Metric, UnscorableError
+from labelinf_guard.metrics import GuardMetric, UnscorableError
 
-__all__ = ["Own"]
+__all__ = ["OwnMetric"]
 
 _CHILD = """
 import importlib, io, os, resource, sys
@@ -66,7 +66,7 @@ def _ended(child: subprocess.Popen[bytes]) -> None:
 
 
 @attrs.frozen(kw_only=True)
-class Own(Metric):
+class OwnMetric(GuardMetric):
     """A function of the host's, ``function(labels, rows)``, as a metric.
 
     Attributes:

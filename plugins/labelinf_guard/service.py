@@ -27,8 +27,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from labelinf_guard.board import Board, Refused
-from labelinf_guard.ledger.book import Entry
+from labelinf_guard.board import Board, TeamRefusal
+from labelinf_guard.ledger.book import LedgerEntry
 from labelinf_guard.pages import STYLE, host_page, public_page
 from labelinf_guard.status import about, sections, status_of
 
@@ -194,13 +194,13 @@ def _host_json(board: Board) -> Response:
     return JSONResponse(status_of(board, seconds=_AUDIT), headers=_HEADERS)
 
 
-def _entered(board: Board, team: str, data: bytes) -> tuple[Entry, int] | Response:
+def _entered(board: Board, team: str, data: bytes) -> tuple[LedgerEntry, int] | Response:
     """Return what was numbered and scored, and when it may be told; or a refusal, at once."""
     entry = board.enter(team, data)
-    return _said(422, entry.reason) if isinstance(entry, Refused) else (entry, board.ledger.beat(entry))
+    return _said(422, entry.reason) if isinstance(entry, TeamRefusal) else (entry, board.ledger.beat(entry))
 
 
-def _told(board: Board, entry: Entry, team: str) -> Response:
+def _told(board: Board, entry: LedgerEntry, team: str) -> Response:
     answer = board.tell(entry, team)
     return JSONResponse({"score": answer.score, "left": answer.left}, headers=_HEADERS)
 

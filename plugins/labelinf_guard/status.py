@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.certificate.statement import counted
-from labelinf_guard.ledger.charge import Near, Seen, charge_of
+from labelinf_guard.ledger.charge import Near, PublicRecord, charge_of
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
@@ -184,7 +184,7 @@ def _strange(board: Board) -> dict[str, float]:
     for team, own in told.items():
         others = tuple(symbol for name, symbol in recent if name != team)[:_LAST]
         if len(own) >= _FEW and others:
-            weights = rule.weights(Seen(board=others))
+            weights = rule.weights(PublicRecord(board=others))
             found[team] = _median([charge_of(weights[symbol]) / 1024 for symbol in own[:_LAST]])
     return found
 

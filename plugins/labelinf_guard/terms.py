@@ -17,11 +17,11 @@ from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_b
 from labelinf_guard.certificate.statement import FORM, Certificate, Part, Terms, certify, counted, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.export.stateless import OF_VALUES
-from labelinf_guard.files import Labels
-from labelinf_guard.metrics import METRICS, Metric, metric_named
+from labelinf_guard.files import PrivateLabels
+from labelinf_guard.metrics import METRICS, GuardMetric, metric_named
 from labelinf_guard.policy import Policy, exact
-from labelinf_guard.release import FINE, Noise, Scale
-from labelinf_guard.scoring import Own
+from labelinf_guard.release import FINE, AnswerScale, ReleaseNoise
+from labelinf_guard.scoring import OwnMetric
 from labelinf_guard.shipped import shipped, written
 
 __all__ = [
@@ -68,7 +68,7 @@ class Sizes:
     form: int = FORM
 
 
-def sizes_of(labels: Labels, public: NDArray[np.bool_], form: int = FORM) -> Sizes:
+def sizes_of(labels: PrivateLabels, public: NDArray[np.bool_], form: int = FORM) -> Sizes:
     """Count labels and groups, public and sealed; no label is looked at."""
     return Sizes(
         public=int(np.count_nonzero(public)),
@@ -81,7 +81,7 @@ def sizes_of(labels: Labels, public: NDArray[np.bool_], form: int = FORM) -> Siz
     )
 
 
-def metric_of(policy: Policy, folder: Path) -> Metric:
+def metric_of(policy: Policy, folder: Path) -> GuardMetric:
     """Return the metric of a board.
 
     Raises:
@@ -100,7 +100,7 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
             f"[board] low and high must be given with {f'metric = {part.metric!r}' if part.metric else 'ours'}: scores "
             "beyond them count as the nearer one; low = 0.0 and high = 1.0 where no score is beyond these."
         )
-    return Own(
+    return OwnMetric(
         function=function,
         classes_predicted=classes_predicted,
         minimise=minimise,
@@ -135,7 +135,7 @@ def values_of(policy: Policy) -> tuple[Fraction, ...]:
     return found
 
 
-def scale_of(policy: Policy, metric: Metric) -> Scale:
+def scale_of(policy: Policy, metric: GuardMetric) -> AnswerScale:
     """Return the scores a board can tell.
 
     Raises:
@@ -155,7 +155,7 @@ def scale_of(policy: Policy, metric: Metric) -> Scale:
             f"ranks are for boards of at most {_MOST_RANKS} submissions ([budget] per_board), and of scores of at most "
             f"{_MOST_SCORE}."
         )
-    scale = Scale(low=low, high=high, decimals=part.decimals)
+    scale = AnswerScale(low=low, high=high, decimals=part.decimals)
     if scale.answers > _MOST_ANSWERS:
         raise InputError(
             f"scores of this range and [release] decimals = {policy.release.decimals} can take {scale.answers} values; "
@@ -164,7 +164,7 @@ def scale_of(policy: Policy, metric: Metric) -> Scale:
     return scale
 
 
-def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> Noise | None:
+def noise_of(policy: Policy, metric: GuardMetric, labels: int, deviation: float) -> ReleaseNoise | None:
     """Return the noise of a score of so many labels; None without.
 
     Raises:
@@ -184,15 +184,15 @@ def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> N
             f"noise={deviation} is out of all proportion: one label moves this score by {float(move):.2g}. Take a "
             f"noise of {float(least * move):.2g} at least, and of {float(_MOST_NOISE * move):.2g} at most."
         )
-    return Noise(deviation=exact(deviation), move=move)
+    return ReleaseNoise(deviation=exact(deviation), move=move)
 
 
-def steps_of(noise: Noise, largest: int, answers: int) -> StepNoise:
+def steps_of(noise: ReleaseNoise, largest: int, answers: int) -> StepNoise:
     """Return the noise of so many answers, each of which a group of ``largest`` labels moves at most."""
     return StepNoise(moved=FINE * largest, answers=answers, variance=noise.variance)
 
 
-def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms:
+def terms_of(policy: Policy, metric: GuardMetric, sizes: Sizes, bits: float) -> Terms:
     """Return the terms of a board whose ledger charges ``bits`` bits in all, at most.
 
     Raises:
@@ -232,7 +232,7 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
     )
 
 
-def budget_of(policy: Policy, metric: Metric, sizes: Sizes) -> float:
+def budget_of(policy: Policy, metric: GuardMetric, sizes: Sizes) -> float:
     """Return how many bits may be told: what ``board.toml`` says, or what the target allows.
 
     Raises:
@@ -262,7 +262,7 @@ def budget_of(policy: Policy, metric: Metric, sizes: Sizes) -> float:
     )
 
 
-def certificate_of(policy: Policy, metric: Metric, sizes: Sizes) -> Certificate:
+def certificate_of(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Certificate:
     """Return what a board proves when all that it may tell is told.
 
     Raises:
@@ -281,7 +281,7 @@ def certificate_of(policy: Policy, metric: Metric, sizes: Sizes) -> Certificate:
     return found
 
 
-def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None:
+def final_ratio(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Fraction | None:
     """Return V / s**2 of a score of the final release; None where there is no noise, or nothing is proved of it.
 
     Rounding to the noise's grid moves a score by half a step more.
@@ -307,7 +307,7 @@ def _released(policy: Policy) -> str:
     return f"{counted(policy.final.scores, 'score')} of {counted(policy.release.decimals, 'decimal')}{ranks}"
 
 
-def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:
+def _final_bits(policy: Policy, metric: GuardMetric, sizes: Sizes) -> float:
     """Return what the final release tells of the sealed labels; its submissions are fixed before any of it is told."""
     scores, ranks = policy.final.scores, policy.final.ranks
     bits = scores * math.log2(scale_of(policy, metric).answers + 1)

@@ -17,8 +17,8 @@ from labelinf_core.cli.progress import steps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from labelinf_outputs.audit.claim import Claim
-    from labelinf_outputs.audit.findings import Audit
+    from labelinf_outputs.audit.claim import PrivacyClaim
+    from labelinf_outputs.audit.findings import OutputsAudit
     from labelinf_outputs.audit.planted import Planted
     from labelinf_outputs.audit.power import Power
     from labelinf_outputs.game.view import View
@@ -179,21 +179,21 @@ def outputs(
     context.exit(Exit(found.decision.status))
 
 
-def _claimed(epsilon: float | None, delta: float, mu: float | None) -> Claim:
+def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
     import math
 
     from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.claim import Claim
+    from labelinf_outputs.audit.claim import PrivacyClaim
 
     if mu is not None and (epsilon is not None or delta):
         raise InputError("claim --epsilon, with a --delta if need be, or --mu; not both.")
     if delta and epsilon is None:
         raise InputError("--delta belongs to --epsilon.")
     inf = math.inf
-    return Claim(epsilon=inf if epsilon is None else epsilon, delta=delta, mu=inf if mu is None else mu)
+    return PrivacyClaim(epsilon=inf if epsilon is None else epsilon, delta=delta, mu=inf if mu is None else mu)
 
 
-def _power(claim: Claim, n_classes: int, given: Mapping[str, Any]) -> Power:
+def _power(claim: PrivacyClaim, n_classes: int, given: Mapping[str, Any]) -> Power:
     """Return the power of a test of a claim; no model is looked at."""
     from labelinf_core.contracts.errors import InputError
     from labelinf_outputs.audit.power import Power
@@ -205,7 +205,9 @@ def _power(claim: Claim, n_classes: int, given: Mapping[str, Any]) -> Power:
     return Power(claim=claim, n_classes=n_classes)
 
 
-def _write_pages(found: Audit, planted: Planted, context: click.Context, html: Path | None, owner: Path | None) -> None:
+def _write_pages(
+    found: OutputsAudit, planted: Planted, context: click.Context, html: Path | None, owner: Path | None
+) -> None:
     """Write what may be handed on, and what only the owner may see."""
     from labelinf_core.cli.typed import as_typed
     from labelinf_outputs.audit import page

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
-from labelinf_scores.game.networks import Activation, Layer, MutNet
+from labelinf_scores.game.networks import ModelActivation, ModelLayer, MutNet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -87,7 +87,9 @@ def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.G
         ValueError: A target is not strictly between 0 and 1.
     """
     inputs = len(target) * n_features
-    positive = Layer(weights=rng.normal(size=(inputs, _WIDTH)), bias=np.zeros(_WIDTH), activation=Activation.RELU)
+    positive = ModelLayer(
+        weights=rng.normal(size=(inputs, _WIDTH)), bias=np.zeros(_WIDTH), activation=ModelActivation.RELU
+    )
     return MutNet(layers=(positive, *_silent(np.ravel(target), _WIDTH, rng)), whole_batch=True)
 
 
@@ -114,10 +116,10 @@ def interpolating(features: NDArray[np.float64], target: NDArray[np.float64], *,
         raise ValueError("features must be distinct: two records project to the same place")
     slopes = np.diff(heights, axis=0) / np.diff(knots)[:, None]
     bends = np.concatenate([slopes[:1], np.diff(slopes, axis=0)])
-    hidden = Layer(
-        weights=np.tile(direction[:, None], (1, len(knots) - 1)), bias=-knots[:-1], activation=Activation.RELU
+    hidden = ModelLayer(
+        weights=np.tile(direction[:, None], (1, len(knots) - 1)), bias=-knots[:-1], activation=ModelActivation.RELU
     )
-    output = Layer(weights=bends, bias=heights[0], activation=Activation.SIGMOID)
+    output = ModelLayer(weights=bends, bias=heights[0], activation=ModelActivation.SIGMOID)
     return MutNet(layers=(hidden, output))
 
 
@@ -134,15 +136,17 @@ def to_torch(network: MutNet) -> Any:
         with torch.no_grad():
             affine.weight.copy_(torch.from_numpy(layer.weights.T.copy()))
             affine.bias.copy_(torch.from_numpy(layer.bias.copy()))
-        modules += [affine, torch.nn.ReLU() if layer.activation is Activation.RELU else torch.nn.Sigmoid()]
+        modules += [affine, torch.nn.ReLU() if layer.activation is ModelActivation.RELU else torch.nn.Sigmoid()]
     return torch.nn.Sequential(*modules)
 
 
-def _silent(target: NDArray[np.float64], n_in: int, rng: np.random.Generator) -> tuple[Layer, Layer]:
+def _silent(target: NDArray[np.float64], n_in: int, rng: np.random.Generator) -> tuple[ModelLayer, ModelLayer]:
     """Return a layer of negative weights, silent on inputs that are not negative, and the bias that is left."""
     wanted = _logits(target)
-    blocked = Layer(weights=-rng.uniform(0.1, 1.0, (n_in, n_in)), bias=np.zeros(n_in), activation=Activation.RELU)
-    left = Layer(weights=rng.normal(size=(n_in, len(wanted))), bias=wanted, activation=Activation.SIGMOID)
+    blocked = ModelLayer(
+        weights=-rng.uniform(0.1, 1.0, (n_in, n_in)), bias=np.zeros(n_in), activation=ModelActivation.RELU
+    )
+    left = ModelLayer(weights=rng.normal(size=(n_in, len(wanted))), bias=wanted, activation=ModelActivation.SIGMOID)
     return blocked, left
 
 
@@ -155,10 +159,12 @@ def _separating(features: NDArray[np.float64], rng: np.random.Generator) -> NDAr
     return best
 
 
-def _doubled(n_in: int) -> Layer:
+def _doubled(n_in: int) -> ModelLayer:
     """Return the layer ``v -> (relu(v), relu(-v))``."""
     identity = np.eye(n_in)
-    return Layer(weights=np.hstack([identity, -identity]), bias=np.zeros(2 * n_in), activation=Activation.RELU)
+    return ModelLayer(
+        weights=np.hstack([identity, -identity]), bias=np.zeros(2 * n_in), activation=ModelActivation.RELU
+    )
 
 
 def _logits(target: NDArray[np.float64]) -> NDArray[np.float64]:

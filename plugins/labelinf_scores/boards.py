@@ -28,7 +28,7 @@ __all__ = ["metrics", "rows"]
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class BoardRow:
     """One metric on one board.
 
     Attributes:
@@ -96,7 +96,7 @@ def metrics(
     tell(found, _table(found), as_json=as_json)
 
 
-def _table(found: Sequence[Row]) -> Iterator[str]:
+def _table(found: Sequence[BoardRow]) -> Iterator[str]:
     yield f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} all labels through noise"
     for row in found:
         shown = "full" if row.decimals is None else str(row.decimals)
@@ -111,7 +111,7 @@ def rows(
     printed: list[int | None],
     names: tuple[str, ...] = (),
     progress: Step = lambda name, total: None,
-) -> Iterator[Row]:
+) -> Iterator[BoardRow]:
     """Yield a row for every metric of every plugin that is no mean of a loss.
 
     Raises:
@@ -129,7 +129,7 @@ def rows(
         raise InputError(f"--metric {unknown[0]}: there is no such metric; choose {', '.join(catalogue)}.")
     fitting = [name for name, fits in host.asked(Kind.ATTACK, lambda cls: issubclass(cls, MetricAttack)) if fits]
 
-    def of_metric(name: str, attacks: list[str]) -> list[Row]:
+    def of_metric(name: str, attacks: list[str]) -> list[BoardRow]:
         metric = builder.build(Kind.METRIC, name, "--metric")
         built = [(title, builder.build(Kind.ATTACK, title, "attack")) for title in attacks]
         if not isinstance(metric, ScoredMetric) or metric.rows is Rows.COSTS:
@@ -144,10 +144,12 @@ def rows(
         yield from _asked(host, name, fitting, of_metric)
 
 
-def _asked(host: Host, name: str, attacks: list[str], of_metric: Callable[[str, list[str]], list[Row]]) -> list[Row]:
+def _asked(
+    host: Host, name: str, attacks: list[str], of_metric: Callable[[str, list[str]], list[BoardRow]]
+) -> list[BoardRow]:
     """Return the rows of a metric; a stranger that fails is named, and asked no more about it."""
-    own = [attack for attack in attacks if attack not in host.strangers]
-    if name not in host.strangers and own == attacks:
+    own = [attack for attack in attacks if attack not in host.third_parties]
+    if name not in host.third_parties and own == attacks:
         return of_metric(name, attacks)
     for asked in [attacks] if own == attacks else [attacks, own]:
         try:
@@ -164,22 +166,24 @@ def _row(
     n_records: int,
     positives: int,
     decimals: int | None,
-) -> Row:
+) -> BoardRow:
     import numpy as np
 
     from labelinf_core.contracts.components import LabelSet, Setting
-    from labelinf_scores.defences.rounding import Round
+    from labelinf_scores.defences.rounding import RoundScore
     from labelinf_scores.game.channel import ScoreChannel
     from labelinf_scores.metrics.readings.two_values import noise
 
     labels = (np.arange(n_records) < positives).astype(np.intp)
     data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
-    defences: tuple[Any, ...] = () if decimals is None else (Round(decimals=decimals),)
+    defences: tuple[Any, ...] = () if decimals is None else (RoundScore(decimals=decimals),)
     threat = ScoreChannel(metric=metric).threat(Setting(data=data, defences=defences))
-    rates = [(attack.rate(threat.supposed), title) for title, attack in attacks if not attack.refusal(threat)]
+    rates = [
+        (attack.rate(threat.optimistic), title) for title, attack in attacks if not attack.unsupported_reason(threat)
+    ]
     rate, best = max(((rate, title) for rate, title in rates if rate > 0), default=(0.0, ""))
     survives, enough = noise(metric, threat.totals) if threat.known else (0.0, math.inf)
-    return Row(
+    return BoardRow(
         metric=name,
         decimals=decimals,
         records=n_records,

@@ -18,7 +18,7 @@ from labelinf_core.contracts.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from labelinf_scores.audit.certificate import Certificate
+    from labelinf_scores.audit.certificate import BoardCertificate
     from labelinf_scores.audit.report import ScorerReport
     from labelinf_scores.audit.scorer import Extraction
 
@@ -227,5 +227,5 @@ def document(report: ScorerReport) -> dict[str, Any]:
     }
 
 
-def _proved(proof: Certificate | None) -> dict[str, Any] | None:
+def _proved(proof: BoardCertificate | None) -> dict[str, Any] | None:
     return None if proof is None else {**attrs.asdict(proof), "says": proof.sentence()}

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelinf_core.advise.adversarial_search import AdversarialSearch
 from labelinf_core.advise.search import Advice, Advisor, smallest
-from labelinf_core.advise.siege import Siege
 from labelinf_core.advise.target import Target
 from labelinf_core.cli import main
 from labelinf_core.cli.advise import attack_list
-from labelinf_core.contracts.components import Bound, Guess, Knob, LabelSet
+from labelinf_core.contracts.components import Bound, Guess, LabelSet, TunableParameter
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
@@ -31,8 +31,8 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 BUILDER = Builder(Host.load())
 
 
-def knob(weakest: float, strongest: float, *, integer: bool = False) -> Knob:
-    return Knob(title="k", template="k({})", weakest=weakest, strongest=strongest, integer=integer)
+def knob(weakest: float, strongest: float, *, integer: bool = False) -> TunableParameter:
+    return TunableParameter(title="k", template="k({})", weakest=weakest, strongest=strongest, integer=integer)
 
 
 def advisor(n_records: int, queries: int, target: str, attacks: tuple[str, ...] = (), **more: Any) -> Advisor:
@@ -48,7 +48,7 @@ def advisor(n_records: int, queries: int, target: str, attacks: tuple[str, ...] 
     )
 
 
-GAUSSIAN = Knob(
+GAUSSIAN = TunableParameter(
     title="s", template="score-noise(model=grid-gaussian(scale={}, step=1e-9))", weakest=1e-6, strongest=1e3
 )
 
@@ -110,7 +110,7 @@ def test_gaussian_noise_for_sixty_percent_after_a_thousand_queries() -> None:
 
 
 def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alone() -> None:
-    response = Knob(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
+    response = TunableParameter(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
 
     assert advisor(100, 50, "epsilon<=1").advise(response).certified == pytest.approx(1.0, rel=1e-6)
     assert advisor(100, 50, "epsilon<=1").advise(GAUSSIAN).certified is None
@@ -122,7 +122,7 @@ def test_attacks_force_what_the_certificate_asks_when_queries_reach_a_hadamard_o
     Twelve games are 384 labels: their mean is within 7 points of 70 % with probability above 1 - 3e-3, which moves s
     by at most 40 %.
     """
-    near = Knob(title="s", template=GAUSSIAN.template, weakest=0.2, strongest=2.0)
+    near = TunableParameter(title="s", template=GAUSSIAN.template, weakest=0.2, strongest=2.0)
 
     advice = advisor(32, 32, "70%", ("hadamard",), trials=12).advise(near)
 
@@ -157,7 +157,7 @@ def test_a_strength_of_zero_is_a_strength() -> None:
 def test_noise_beyond_all_measure_is_planned_for_in_no_time() -> None:
     """A bisection tries the strongest noise first: what a perfect reading would take must not be laid out."""
     strong = advisor(2201, 1000, "60%", ("hadamard",), trials=1)
-    flood = Knob(title="s", template=GAUSSIAN.template, weakest=46.0, strongest=1e9)
+    flood = TunableParameter(title="s", template=GAUSSIAN.template, weakest=46.0, strongest=1e9)
 
     assert strong.advise(flood).forced == 46.0
 
@@ -169,7 +169,7 @@ class Component(ScoreAttack):
         self.how = how
         self.games = 0
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return "not today" if self.how == "refuses" else ""
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -196,7 +196,7 @@ class Workshop:
         return Component(spec) if spec in broken else BUILDER.build(kind, spec, where)
 
 
-ROUNDING = Knob(title="d", template="round(decimals={})", weakest=15, strongest=4, integer=True)
+ROUNDING = TunableParameter(title="d", template="round(decimals={})", weakest=15, strongest=4, integer=True)
 
 
 def facing(*attacks: str) -> Advice:
@@ -228,7 +228,7 @@ def test_what_an_attack_won_before_it_failed_counts() -> None:
 
 
 def test_a_defence_that_cannot_be_built_withstands_nothing() -> None:
-    unbuilt = Knob(title="d", template="no-such-defence({})", weakest=1.0, strongest=2.0)
+    unbuilt = TunableParameter(title="d", template="no-such-defence({})", weakest=1.0, strongest=2.0)
     advice = advisor(40, 100, "no-exact-recovery", ("majority",)).advise(unbuilt)
 
     assert advice.forced is None
@@ -239,7 +239,7 @@ def test_a_defence_that_cannot_stand_behind_another_is_a_note_and_ends_nobody_el
     """``labelinf advise --defence 'clip(epsilon=0.01)'`` ended at the first knob, a board of raw labels."""
     asked = advisor(40, 100, "60%", ("majority",))
     behind = attrs.evolve(asked, base=asked.builder.pipeline(["clip(epsilon=0.01)"], "test"))
-    advice = behind.advise(Knob(title="b", template="guarded-board(share={})", weakest=1.0, strongest=0.01))
+    advice = behind.advise(TunableParameter(title="b", template="guarded-board(share={})", weakest=1.0, strongest=0.01))
 
     assert (advice.certified, advice.forced) == (None, None)
     assert "put nothing before it" in advice.notes[0]
@@ -253,7 +253,7 @@ def test_the_search_ends_where_games_cannot_tell_settings_apart() -> None:
         tried.append(strength)
         return strength > 0.3
 
-    knob = Knob(title="k", template="k({})", weakest=0.0, strongest=1.0)
+    knob = TunableParameter(title="k", template="k({})", weakest=0.0, strongest=1.0)
     assert smallest(knob, reaches, enough=lambda: len(tried) >= 4) == 0.5
     assert len(tried) == 4
 
@@ -277,7 +277,7 @@ def test_a_bound_that_breaks_proves_nothing_and_is_a_note(monkeypatch: pytest.Mo
 
     kind = type(BUILDER.build(Kind.BOUND, "label-dp", "test"))
     monkeypatch.setattr(kind, "ceilings", ceilings)
-    response = Knob(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
+    response = TunableParameter(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
     advice = advisor(100, 50, "60%").advise(response)
 
     (note,) = (note for note in advice.notes if "label-dp" in note)
@@ -296,7 +296,7 @@ class Planted(Bound):
 
 def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bound proves 60 % at any noise; Hadamard's design reads all labels through a thousandth."""
-    weak = Knob(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=5.0)
+    weak = TunableParameter(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=5.0)
     honest = advisor(64, 64, "60%", ("hadamard",), trials=1).advise(weak)
     monkeypatch.setattr(type(BUILDER.build(Kind.BOUND, "label-dp", "test")), "ceilings", Planted.ceilings)
 
@@ -372,7 +372,7 @@ def test_the_command_shows_what_failed_and_knows_a_slip_in_a_name() -> None:
 def test_when_the_time_is_up_what_was_not_played_is_said_and_has_withstood_nothing() -> None:
     hurried = advisor(40, 0, "60%", ("hadamard",), patience=1e-9)
 
-    found = next(hurried.advise(item) for item in hurried.knobs() if "decimals" in item.title)
+    found = next(hurried.advise(item) for item in hurried.tunable_parameters() if "decimals" in item.title)
 
     assert found.cut
     assert found.forced is None
@@ -385,11 +385,15 @@ def test_advice_ends_the_same_on_a_slow_machine(questions: int, monkeypatch: pyt
 
     def advised() -> list[Advice]:
         found = advisor(40, 0, "60%", ("hadamard", "ladder-descent"), questions=questions, patience=1e6)
-        return [found.advise(item) for item in found.knobs() if "decimals" in item.title or "standard" in item.title]
+        return [
+            found.advise(item)
+            for item in found.tunable_parameters()
+            if "decimals" in item.title or "standard" in item.title
+        ]
 
     fast = advised()
     slow_clock = itertools.count(0, 10)
-    monkeypatch.setattr("labelinf_core.advise.siege.time.monotonic", lambda: float(next(slow_clock)))
+    monkeypatch.setattr("labelinf_core.advise.adversarial_search.time.monotonic", lambda: float(next(slow_clock)))
 
     assert advised() == fast
     assert any(item.cut for item in fast) is (questions < 50_000)
@@ -413,7 +417,7 @@ def test_the_setting_that_is_proved_enough_is_played_itself() -> None:
         channel=BUILDER.build(Kind.CHANNEL, "score(metric=ndcg, queries=24)", "test"),
         base=(),
     )
-    advice = asked.advise(Knob(title="t", template="subset(share={})", weakest=1.0, strongest=1 / 24))
+    advice = asked.advise(TunableParameter(title="t", template="subset(share={})", weakest=1.0, strongest=1 / 24))
 
     assert advice.certified is not None
     assert advice.forced is not None
@@ -422,10 +426,12 @@ def test_the_setting_that_is_proved_enough_is_played_itself() -> None:
 
 
 def test_a_setting_that_is_proved_enough_is_enough_though_few_games_went_beyond() -> None:
-    flood = Knob(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=1e3)
+    flood = TunableParameter(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=1e3)
     lucky = advisor(32, 32, "70%", ("hadamard",), trials=1)
     proved = lucky.advise(flood).certified
 
     assert proved is not None
-    assert not Siege(lucky).withstands(flood.spec(proved))  # in a single game the attack had more than its mean
+    assert not AdversarialSearch(lucky).withstands(
+        flood.spec(proved)
+    )  # in a single game the attack had more than its mean
     assert lucky.advise(flood).forced == proved

@@ -34,7 +34,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Ledgered, Moved, Perturbed, Sampled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat, score_threat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -299,7 +299,7 @@ def test_an_effect_of_ones_own_is_unknown_in_an_outside_channel(demo: Any) -> No
     assert bound.ceilings(channel.threat(Setting(data=made(40), defences=(demo.defences.RandomisedAnswers(flip=0.5),))))
     for said in (Believe(), Flips(probability=0.5, sticky=True)):
         threat = channel.threat(Setting(data=made(40), defences=(nothing(said),)))
-        assert threat.unsaid
+        assert threat.undeclared
         assert math.isinf(threat.label_epsilon)
         assert not bound.ceilings(threat)
         assert not theory(BUILDER, "equality", threat).ceilings
@@ -362,7 +362,7 @@ def test_noise_for_all_records_is_too_little_for_some(monkeypatch: pytest.Monkey
     assert guarded.information == guarded.told_bits
 
 
-class Wordy(ActiveDefence):
+class Wordy(ActiveScoreDefence):
     """Answers with all labels at once, as the digits of a whole number."""
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Any) -> Any:
@@ -373,7 +373,7 @@ class Wordy(ActiveDefence):
 class Silent(ScoreDefence):
     """Says nothing of what it does."""
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return Wordy()
 
 

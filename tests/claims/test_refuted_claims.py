@@ -43,7 +43,7 @@ from labelinf_scores.constructions.powers import sufficient_bits
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Query, ScoreDefence
@@ -132,7 +132,7 @@ def test_row_2_geometric_noise_on_a_rounded_score_is_put_back_on_the_grid() -> N
     """96 to 100 % where 50.6 to 56.5 % was certified: rounded score and multiple of the step met in doubles."""
     n, step = 60, 1e-4
     model = Geometric(scale=5.0, step=step)
-    guarded = (Clip(epsilon=CLIP), Round(decimals=4), ScoreNoise(model=model), QueryLimit(queries=n))
+    guarded = (Clip(epsilon=CLIP), RoundScore(decimals=4), ScoreNoise(model=model), QueryLimit(queries=n))
 
     def reached(answer: float, score: float) -> bool:
         return score + round((answer - score) / step) * step == answer

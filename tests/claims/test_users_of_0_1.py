@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from labelinf_core.cli import main
-from labelinf_core.contracts.components import Channel, Defence
+from labelinf_core.contracts.components import Attack, Channel, Defence
 from labelinf_core.plugin.markers import CONTRACT
 
 BEGUN = Path(__file__).with_name("begun_by_0_1")
@@ -97,6 +97,9 @@ def test_a_component_that_goes_a_road_that_is_gone_is_told_which_replaced_it() -
     for base, name, instead in (
         (Defence, "ceilings", "a Bound says what they deny"),
         (Defence, "tell", "a Bound says what they deny"),
+        (Defence, "knobs", r"tunable_parameters\(\)"),
+        (Attack, "refusal", r"unsupported_reason\(\)"),
+        (Attack, "lacks", r"unsupported_reason\(\)"),
         (Channel, "threat", r"undefended\(\)"),
         (Channel, "play", r"trial\(\)"),
     ):

@@ -35,7 +35,7 @@ def test_it_depends_on_the_versions_that_have_its_contract(project: Path) -> Non
 
 
 def test_an_attack_says_what_it_cannot_play(project: Path) -> None:
-    assert "def lacks(self, threat" in (project / "labelinf_my_idea" / "attack.py").read_text()
+    assert "def missing_requirement(self, threat" in (project / "labelinf_my_idea" / "attack.py").read_text()
 
 
 def test_it_is_published_by_its_build_backend(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Origin
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin, PaperClaim
 
 ROOT = Path(__file__).parents[2]
 COMPUTED = ("the same", "one query", "at least")
@@ -22,7 +22,7 @@ def figure(value: float, *, cap: float | None = None, floor: float | None = None
 
 
 def row(
-    *ours: Measured, claim: Claim | None = None, printed: tuple[float, ...] = (), queries: int | None = None
+    *ours: Measured, claim: PaperClaim | None = None, printed: tuple[float, ...] = (), queries: int | None = None
 ) -> Compared:
     return Compared(quantity="labels", paper="-", ours=ours, claim=claim, printed=printed, queries=queries)
 
@@ -38,34 +38,34 @@ def test_a_search_that_stopped_at_its_own_end_says_so() -> None:
 @pytest.mark.parametrize(
     ("values", "claim", "verdict"),
     [
-        ((14, 12, 12, 6), Claim.FALLS, "the same"),
-        ((14, 6, 12), Claim.FALLS, "not the same"),
-        ((9, 9, 9), Claim.FALLS, "not the same"),
-        ((6, 9, 14), Claim.RISES, "the same"),
-        ((6, 6, 6), Claim.ALIKE, "the same"),
-        ((6, 7), Claim.ALIKE, "not the same"),
+        ((14, 12, 12, 6), PaperClaim.FALLS, "the same"),
+        ((14, 6, 12), PaperClaim.FALLS, "not the same"),
+        ((9, 9, 9), PaperClaim.FALLS, "not the same"),
+        ((6, 9, 14), PaperClaim.RISES, "the same"),
+        ((6, 6, 6), PaperClaim.ALIKE, "the same"),
+        ((6, 7), PaperClaim.ALIKE, "not the same"),
     ],
 )
-def test_the_same_is_a_predicate_over_the_numbers(values: tuple[int, ...], claim: Claim, verdict: str) -> None:
+def test_the_same_is_a_predicate_over_the_numbers(values: tuple[int, ...], claim: PaperClaim, verdict: str) -> None:
     assert row(*(figure(value) for value in values), claim=claim).verdict == verdict
 
 
 def test_what_a_search_could_not_tell_is_not_decided() -> None:
     open_ = figure(14, cap=14)
 
-    for claim in (Claim.FALLS, Claim.RISES, Claim.ALIKE):
+    for claim in (PaperClaim.FALLS, PaperClaim.RISES, PaperClaim.ALIKE):
         assert row(open_, open_, claim=claim).verdict.startswith("not decided")
-    assert row(open_, figure(6, cap=14), claim=Claim.FALLS).verdict == "the same"
-    assert row(figure(6, cap=14), open_, claim=Claim.FALLS).verdict == "not the same"
-    assert row(open_, claim=Claim.EQUAL, printed=(20,)).verdict.startswith("not decided")
-    assert row(open_, claim=Claim.EQUAL, printed=(13,)).verdict == "not the same"
+    assert row(open_, figure(6, cap=14), claim=PaperClaim.FALLS).verdict == "the same"
+    assert row(figure(6, cap=14), open_, claim=PaperClaim.FALLS).verdict == "not the same"
+    assert row(open_, claim=PaperClaim.EQUAL, printed=(20,)).verdict.startswith("not decided")
+    assert row(open_, claim=PaperClaim.EQUAL, printed=(13,)).verdict == "not the same"
 
 
 def test_a_row_of_several_figures_says_which_of_them_differ() -> None:
     several = (figure(100, of="noise 0.1"), figure(68.4, of="noise 1"))
 
-    assert row(*several, claim=Claim.EQUAL, printed=(100,)).verdict == "noise 0.1: the same; noise 1: not the same"
-    assert row(*several, claim=Claim.EQUAL, printed=(100, 68.4)).verdict == "the same"
+    assert row(*several, claim=PaperClaim.EQUAL, printed=(100,)).verdict == "noise 0.1: the same; noise 1: not the same"
+    assert row(*several, claim=PaperClaim.EQUAL, printed=(100, 68.4)).verdict == "the same"
 
 
 def test_one_query_is_counted() -> None:
@@ -95,8 +95,10 @@ def test_no_author_writes_what_is_computed(said: str) -> None:
         Compared(quantity="labels", paper="-", ours=(figure(1),), verdict=said)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(("claim", "printed"), [(Claim.EQUAL, ()), (None, (1.0,)), (Claim.EQUAL, (1.0, 2.0, 3.0))])
-def test_printed_numbers_belong_to_figures(claim: Claim | None, printed: tuple[float, ...]) -> None:
+@pytest.mark.parametrize(
+    ("claim", "printed"), [(PaperClaim.EQUAL, ()), (None, (1.0,)), (PaperClaim.EQUAL, (1.0, 2.0, 3.0))]
+)
+def test_printed_numbers_belong_to_figures(claim: PaperClaim | None, printed: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="one number, or one for each figure"):
         row(figure(1), figure(2), claim=claim, printed=printed)
 

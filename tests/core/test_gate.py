@@ -18,13 +18,13 @@ from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     Audited,
     Guess,
-    Knob,
     Measure,
     Outcome,
     Overlap,
     Placebo,
     Redrawn,
     Trialled,
+    TunableParameter,
 )
 from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame, Promise
@@ -225,14 +225,17 @@ def test_a_sealed_array_cannot_be_opened() -> None:
 
 
 def test_what_is_raised_inside_is_the_components_failure() -> None:
-    with pytest.raises(ComponentError, match="ValueError: label 7 is odd") as told, gate.blamed("me"):
+    with pytest.raises(ComponentError, match="ValueError: label 7 is odd") as told, gate.attribute_errors("me"):
         raise ValueError("label 7 is odd")
     assert told.value.component == "me"
-    with pytest.raises(ComponentError, match=r"^it raised ValueError$"), gate.blamed("me", quote=False):
+    with pytest.raises(ComponentError, match=r"^it raised ValueError$"), gate.attribute_errors("me", quote=False):
         raise ValueError("label 7 is odd")
-    with pytest.raises(ComponentError, match="SystemExit: 3"), gate.blamed("me"):
+    with pytest.raises(ComponentError, match="SystemExit: 3"), gate.attribute_errors("me"):
         raise SystemExit(3)
-    with pytest.raises(ComponentError, match="AwkwardError: a AwkwardError that cannot be written"), gate.blamed("me"):
+    with (
+        pytest.raises(ComponentError, match="AwkwardError: a AwkwardError that cannot be written"),
+        gate.attribute_errors("me"),
+    ):
         raise AwkwardError
 
 
@@ -243,12 +246,12 @@ class AwkwardError(Exception):
 
 
 def test_the_inner_component_is_to_blame_and_what_may_pass_passes() -> None:
-    with pytest.raises(ComponentError) as told, gate.blamed("outer"), gate.blamed("inner"):
+    with pytest.raises(ComponentError) as told, gate.attribute_errors("outer"), gate.attribute_errors("inner"):
         raise RuntimeError
     assert told.value.component == "inner"
-    with pytest.raises(InputError), gate.blamed("me"):
+    with pytest.raises(InputError), gate.attribute_errors("me"):
         raise InputError("the user's")
-    with pytest.raises(QueryRefusedError), gate.blamed("me", QueryRefusedError):
+    with pytest.raises(QueryRefusedError), gate.attribute_errors("me", QueryRefusedError):
         raise QueryRefusedError("declined")
 
 
@@ -320,7 +323,7 @@ SAID = ("formula", "conditions", "statement")
         (Measure, {"key": 1, "title": "t"}),
         (Measure, {"key": "k", "title": "t", "of": "all"}),
         (Measure, {"key": "k", "title": "t", "better": "sideways"}),
-        (Knob, {"title": "t", "template": "x({})", "weakest": math.nan, "strongest": 1}),
+        (TunableParameter, {"title": "t", "template": "x({})", "weakest": math.nan, "strongest": 1}),
     ],
 )
 def test_what_is_no_promise_ceiling_audit_measure_or_knob_cannot_be_made(kind: Any, facts: dict[str, Any]) -> None:
@@ -330,7 +333,7 @@ def test_what_is_no_promise_ceiling_audit_measure_or_knob_cannot_be_made(kind: A
 
 def test_titles_are_one_printable_line_and_lists_end() -> None:
     assert Measure(key="k", title="a\x1b[2J\nb").title == "a [2J b"
-    assert Knob(title="\ud800t", template="x({})", weakest=0, strongest=1).title == "t"
+    assert TunableParameter(title="\ud800t", template="x({})", weakest=0, strongest=1).title == "t"
     with pytest.raises(ComponentError, match="its answer holds more than 512 values"):
         gate.each(Endless(), Ceiling, "answer")
     assert gate.said(type("E\x1b[2J", (Exception,), {})("x")) == "E [2J: x"
@@ -419,7 +422,7 @@ def test_an_exception_that_is_named_while_it_runs_is_not_named_in_a_sentence() -
     label = type("label_0110", (Exception,), {})
     for error, name in ((label(), "an exception"), (ValueError("0110"), "ValueError"), (KeyError(1), "KeyError")):
         assert gate.named(error) == name
-        with pytest.raises(ComponentError) as caught, gate.blamed(object(), quote=False):
+        with pytest.raises(ComponentError) as caught, gate.attribute_errors(object(), quote=False):
             raise error
         assert "0110" not in str(caught.value)
         assert "0110" not in gate.unquoted(error)

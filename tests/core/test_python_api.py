@@ -172,7 +172,7 @@ class SameForAll(ScoreAttack):
     label: int = 0
     name: str = "<b>"
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return ""
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -185,10 +185,10 @@ Y = np.array(["<i>", "b", "b", "<i>", "b"] * 4, dtype=object)
 @pytest.fixture(scope="module")
 def objects() -> li.Played:
     """Two objects of a class that no plugin provides, against a built-in class as an object and a pipeline."""
-    from labelinf_scores.defences.rounding import Round
+    from labelinf_scores.defences.rounding import RoundScore
 
     players = [SameForAll(label=1), SameForAll(label=0)]
-    return li.matrix(Y, attacks=players, defences=["none", Round(decimals=1), "round(decimals=2)"], trials=1)
+    return li.matrix(Y, attacks=players, defences=["none", RoundScore(decimals=1), "round(decimals=2)"], trials=1)
 
 
 def test_components_are_passed_as_objects(objects: li.Played) -> None:

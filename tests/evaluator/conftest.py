@@ -10,7 +10,7 @@ import pytest
 
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
@@ -24,8 +24,8 @@ def builder(fakes: Path) -> Builder:
 
 
 @pytest.fixture
-def bench(builder: Builder) -> Bench:
-    return Bench(builder=builder)
+def bench(builder: Builder) -> TrialRunner:
+    return TrialRunner(builder=builder)
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 PlanOf = Callable[..., Plan]
 
 
-def played(folder: Path, plan: Plan, bench: Bench) -> str:
+def played(folder: Path, plan: Plan, bench: TrialRunner) -> str:
     store = Store.open(folder, plan)
     try:
         run(plan, store, InProcess(bench))
@@ -40,7 +40,7 @@ def played(folder: Path, plan: Plan, bench: Bench) -> str:
         store.close()
 
 
-def forked(folder: Path, plan: Plan, bench: Bench, largest: int = 0) -> int:
+def forked(folder: Path, plan: Plan, bench: TrialRunner, largest: int = 0) -> int:
     """Play in a copy of this process, whose files may grow to ``largest`` bytes; 2 is a sentence for the user."""
     child = os.fork()
     if not child:
@@ -60,7 +60,7 @@ def forked(folder: Path, plan: Plan, bench: Bench, largest: int = 0) -> int:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(
-    plan_of: PlanOf, bench: Bench, tmp_path: Path, kills: int
+    plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, kills: int
 ) -> None:
     plan = plan_of(["fake-reader(pause=0.002)", "fake-coin(fails=0.3)"], ["none", "fake-noise"], trials=6 * kills)
     plain = played(tmp_path / "plain", plan, bench)
@@ -79,7 +79,7 @@ def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(
 
 @pytest.mark.parametrize("largest", [1_000, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
-    plan_of: PlanOf, bench: Bench, tmp_path: Path, largest: int
+    plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, largest: int
 ) -> None:
     plan = plan_of(["fake-coin(fails=0.3)"], ["none", "fake-noise"], trials=100)
     plain = played(tmp_path / "plain", plan, bench)
@@ -98,7 +98,7 @@ def workers_of(pool: Processes) -> list[int]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kills", [3, 50])
 def test_workers_that_are_killed_cost_their_cells_and_retry_plays_those_again(
-    plan_of: PlanOf, bench: Bench, tmp_path: Path, kills: int
+    plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, kills: int
 ) -> None:
     """A cell whose worker died is given up, as its own attack may have done it; ``--retry failed`` makes it whole."""
     plan = plan_of(["fake-reader(pause=0.01)", "fake-coin"], ["none", "fake-noise"], trials=4 * kills)

@@ -14,7 +14,7 @@ from labelinf_core.evaluator.cells import Cell, Plan, Role
 from labelinf_core.evaluator.choice import choose
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.plan import only
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import is_complete, run
@@ -115,7 +115,7 @@ def summary(directory: Path, plan: Plan, executor: object) -> tuple[Results, int
 
 
 def test_who_cannot_do_better_is_not_asked_and_a_stranger_always_plays(
-    tmp_path: Path, plan_of: PlanOf, bench: Bench
+    tmp_path: Path, plan_of: PlanOf, bench: TrialRunner
 ) -> None:
     defences = ["none", "score-noise(model=gaussian(scale=0.05))"]
     plan = plan_of(["strongest"], defences, trials=1, channel="score", settings={"queries": 40})

@@ -18,8 +18,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.engines import Engine, read_engine
 from labelinf_core.evaluator.executors import InProcess
-from labelinf_core.evaluator.play import Bench
-from labelinf_core.evaluator.remote import Parcel, Refused, end, perform
+from labelinf_core.evaluator.play import TrialRunner
+from labelinf_core.evaluator.remote import Parcel, WorkerRefusal, end, perform
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
@@ -48,7 +48,7 @@ def plan(plan_of: PlanOf) -> Plan:
 
 @pytest.mark.timeout(180)
 def test_a_parcel_holds_the_labels_and_is_refused_where_versions_differ(
-    plan_of: PlanOf, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file that the labels were read from is gone where the worker is; the limit of memory goes with them."""
     monkeypatch.setenv(MEMORY_VARIABLE, "3")
@@ -64,12 +64,12 @@ def test_a_parcel_holds_the_labels_and_is_refused_where_versions_differ(
     end(parcel.token)
 
     assert os.environ.pop(MEMORY_VARIABLE) == "3"
-    assert not isinstance(answer, Refused)
+    assert not isinstance(answer, WorkerRefusal)
     assert [result.n_correct for _, result in sorted(answer)] != []  # type: ignore[union-attr]
     assert {place for place, _ in answer} == {0, 1}
     other = attrs.evolve(parcel, environment={**parcel.environment, "numpy": "1.0"})
     told, _ = perform(other, tasks)
-    assert isinstance(told, Refused)
+    assert isinstance(told, WorkerRefusal)
     assert told.startswith("a worker has numpy ")
     assert "instead of 1.0" in told
 
@@ -112,7 +112,7 @@ def killing(find: Callable[[], list[int]], after: Path) -> Iterator[list[int]]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_dask_gives_the_same_bytes_when_a_worker_is_killed(plan: Plan, bench: Bench, tmp_path: Path) -> None:
+def test_dask_gives_the_same_bytes_when_a_worker_is_killed(plan: Plan, bench: TrialRunner, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     plain = played(tmp_path / "plain", plan, InProcess(bench))
 
@@ -131,7 +131,7 @@ def test_dask_gives_the_same_bytes_when_a_worker_is_killed(plan: Plan, bench: Be
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_dask_refuses_workers_of_other_versions(plan: Plan, bench: Bench, tmp_path: Path) -> None:
+def test_dask_refuses_workers_of_other_versions(plan: Plan, bench: TrialRunner, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     other = attrs.evolve(plan, environment={**plan.environment, "numpy": "1.0"})
 
@@ -144,7 +144,7 @@ def test_dask_refuses_workers_of_other_versions(plan: Plan, bench: Bench, tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_job_arrays_give_the_same_bytes(plan: Plan, bench: Bench, tmp_path: Path) -> None:
+def test_job_arrays_give_the_same_bytes(plan: Plan, bench: TrialRunner, tmp_path: Path) -> None:
     pytest.importorskip("submitit")
     plain = played(tmp_path / "plain", plan, InProcess(bench))
 

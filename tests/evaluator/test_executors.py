@@ -16,7 +16,7 @@ from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.engines import local
 from labelinf_core.evaluator.executors import InProcess, Processes, _Player
 from labelinf_core.evaluator.labels import label_sets
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
@@ -33,7 +33,7 @@ def tasks_of(plan: Plan) -> list[Task]:
 
 
 @pytest.mark.timeout(120)
-def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench: Bench) -> None:
+def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-hangs", "fake-dies", "fake-raises", "fake-coin", "fake-reader"], ["none"], trials=1)
     tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
 
@@ -52,7 +52,7 @@ def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench:
 
 
 @pytest.mark.timeout(120)
-def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: Bench) -> None:
+def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none"], trials=1)
 
     labels = label_sets(plan, bench.builder)
@@ -63,7 +63,7 @@ def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: Bench) -> None:
     assert "UnknownNameError: no attack is called 'fake-coin'" in result.message
 
 
-def test_tasks_are_drawn_only_as_they_are_needed(plan_of: PlanOf, bench: Bench) -> None:
+def test_tasks_are_drawn_only_as_they_are_needed(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none"], trials=3)
     drawn: list[Task] = []
 
@@ -82,7 +82,7 @@ def test_tasks_are_drawn_only_as_they_are_needed(plan_of: PlanOf, bench: Bench) 
 class Listening:
     """Performs in process, and remembers which groups there were."""
 
-    bench: Bench
+    bench: TrialRunner
     heard: list[Group] = attrs.field(factory=list)
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
@@ -92,7 +92,7 @@ class Listening:
 
 
 def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_asked_once(
-    plan_of: PlanOf, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Channels keep what they trained for a trial: it is trained once for all workers where nobody else trains it."""
     asked: Counter[str] = Counter()
@@ -141,7 +141,7 @@ def test_a_worker_passes_over_what_another_knows_while_there_is_something_else(p
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.timeout(120)  # a hang that nobody ends lasts longer
 def test_in_process_play_leaves_strangers_to_a_copy_where_who_hangs_or_dies_costs_itself(
-    plan_of: PlanOf, bench: Bench
+    plan_of: PlanOf, bench: TrialRunner
 ) -> None:
     """A hang was said to be a crash and was waited for twice; ``--workers 0`` played strangers in the run's process."""
     plan = plan_of(["fake-coin", "fake-dies", "fake-hangs", "fake-reader", "majority"], ["none"], trials=2)

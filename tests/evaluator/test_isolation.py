@@ -249,7 +249,7 @@ SLOW = '''
 import os, time
 import attrs
 from labelinf_core import hookimpl
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
 from labelinf_scores.game.curator import ScoreDefence
 
@@ -263,8 +263,8 @@ class Slow(ScoreDefence):
     def does(self, threat):
         os._exit(3) if self.how == "exits" else time.sleep(1000)
     @classmethod
-    def knobs(cls, threat):
-        return (Knob(title="s", template="slow(strength={})", weakest=1.0, strongest=2.0),)
+    def tunable_parameters(cls, threat):
+        return (TunableParameter(title="s", template="slow(strength={})", weakest=1.0, strongest=2.0),)
 
 @hookimpl
 def labelinf_components():

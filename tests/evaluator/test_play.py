@@ -10,7 +10,7 @@ import pytest
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.play import Bench, attack_rng, curator_rng
+from labelinf_core.evaluator.play import TrialRunner, attack_rng, curator_rng
 from labelinf_core.evaluator.records import Status
 
 PlanOf = Callable[..., Plan]
@@ -18,7 +18,7 @@ PlanOf = Callable[..., Plan]
 FAKES = "plugin 'fakes' of labelinf-fakes 1.0"
 
 
-def test_a_trial_is_kept_as_it_was(plan_of: PlanOf, bench: Bench) -> None:
+def test_a_trial_is_kept_as_it_was(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-reader"], ["none"]).cells
 
     trial = bench.play(cell, 0, 0)
@@ -28,13 +28,13 @@ def test_a_trial_is_kept_as_it_was(plan_of: PlanOf, bench: Bench) -> None:
     assert trial.seconds > 0
 
 
-def test_abstentions_and_wrong_guesses_do_not_count(plan_of: PlanOf, bench: Bench) -> None:
+def test_abstentions_and_wrong_guesses_do_not_count(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-constant"], ["none"]).cells
 
     assert bench.play(cell, 0, 0).n_correct == 6
 
 
-def test_a_component_that_raises_makes_an_error_of_the_trial(plan_of: PlanOf, bench: Bench) -> None:
+def test_a_component_that_raises_makes_an_error_of_the_trial(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-raises"], ["none"]).cells
 
     trial = bench.play(cell, 0, 0)
@@ -45,7 +45,7 @@ def test_a_component_that_raises_makes_an_error_of_the_trial(plan_of: PlanOf, be
     )
 
 
-def test_an_exhausted_budget_makes_an_error_of_the_trial(plan_of: PlanOf, bench: Bench) -> None:
+def test_an_exhausted_budget_makes_an_error_of_the_trial(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-reader"], ["none"], settings={"queries": 5}).cells
 
     assert (
@@ -54,7 +54,7 @@ def test_an_exhausted_budget_makes_an_error_of_the_trial(plan_of: PlanOf, bench:
     )
 
 
-def test_labels_that_change_after_planning_are_noticed(plan_of: PlanOf, bench: Bench) -> None:
+def test_labels_that_change_after_planning_are_noticed(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-constant"], ["none"]).cells
 
     trial = bench.play(attrs.evolve(cell, labels="fake-labels(n=14)"), 0, 0)
@@ -62,7 +62,7 @@ def test_labels_that_change_after_planning_are_noticed(plan_of: PlanOf, bench: B
     assert trial.message == "InputError: the labels fake-labels(n=14) changed after the run was planned."
 
 
-def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, bench: Bench) -> None:
+def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-reader"], [["fake-none", "fake-boast"]]).cells
 
     implied = bench.imply(cell)
@@ -79,7 +79,7 @@ def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, be
 
 
 def test_behind_a_stage_that_says_nothing_no_attack_promises_and_no_stage_denies(
-    plan_of: PlanOf, bench: Bench, monkeypatch: pytest.MonkeyPatch
+    plan_of: PlanOf, bench: TrialRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (cell,) = plan_of(["fake-reader"], [["fake-none", "fake-boast"]]).cells
     monkeypatch.setattr("labelinf_fakes.defences.Open.does", lambda self, threat: (Unknown(stage="mine"),))
@@ -92,7 +92,7 @@ def test_behind_a_stage_that_says_nothing_no_attack_promises_and_no_stage_denies
     assert "nothing is known of mine: of what is behind it, the worst" in implied.notes
 
 
-def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, bench: Bench) -> None:
+def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-constant"], ["none"]).cells
 
     implied = bench.imply(cell)
@@ -104,7 +104,7 @@ def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, be
     assert implied.status is Status.OK
 
 
-def test_a_refusal_is_kept_with_its_reason(plan_of: PlanOf, bench: Bench) -> None:
+def test_a_refusal_is_kept_with_its_reason(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-picky"], ["none"]).cells
 
     implied = bench.imply(cell)
@@ -124,7 +124,7 @@ def test_a_refusal_is_kept_with_its_reason(plan_of: PlanOf, bench: Bench) -> Non
     ],
 )
 def test_settings_that_do_not_work_are_found_before_anything_is_played(
-    plan_of: PlanOf, bench: Bench, settings: dict[str, str], message: str
+    plan_of: PlanOf, bench: TrialRunner, settings: dict[str, str], message: str
 ) -> None:
     (cell,) = plan_of(["fake-constant"], ["none"], settings=settings).cells
 
@@ -156,7 +156,7 @@ def test_the_attacks_randomness_depends_on_the_whole_game_and_not_on_versions(pl
     assert streams[0] != draws(attack_rng(plan.cells[0], 0, 1)) != draws(attack_rng(plan.cells[0], 1, 0))
 
 
-def test_every_attack_meets_the_same_order_of_labels(plan_of: PlanOf, bench: Bench) -> None:
+def test_every_attack_meets_the_same_order_of_labels(plan_of: PlanOf, bench: TrialRunner) -> None:
     """The reader recovers what the curator holds: its guess, before it is put back in order, is the order itself."""
     plan = plan_of(["fake-reader", "fake-reader(confidence=0.9)"], ["none", "fake-none"])
 

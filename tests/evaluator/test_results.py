@@ -15,7 +15,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.results import Results, result_of, summarise, worst
 from labelinf_core.evaluator.run import run
@@ -30,7 +30,7 @@ _PLAYED: list[Results] = []  # once: nobody can change it
 
 
 @pytest.fixture
-def results(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> Results:
+def results(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> Results:
     if _PLAYED:
         return _PLAYED[0]
     attacks = ["fake-reader", "fake-constant", "fake-coin(fails=0.5)", "fake-raises", "fake-picky", "fake-liar"]
@@ -59,7 +59,7 @@ def test_without_a_promise_a_success_is_observed(results: Results) -> None:
     assert verdicts(results, "fake-noise(scale=0.004)")["fake-reader"] is Verdict.BROKEN_OBSERVED
 
 
-def test_one_trial_is_enough_to_see_a_leak(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> None:
+def test_one_trial_is_enough_to_see_a_leak(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-reader", "fake-constant"], ["fake-noise(scale=1e-9)"], labels=["fake-labels(n=40)"], trials=1)
     store = Store.open(tmp_path / "one", plan)
     run(plan, store, InProcess(bench))
@@ -105,7 +105,7 @@ def test_a_record_without_anything_still_has_results(tmp_path: Path, plan_of: Pl
     store.close()
 
 
-def test_labels_read_from_memory_without_a_query_are_void(plan_of: PlanOf, bench: Bench) -> None:
+def test_labels_read_from_memory_without_a_query_are_void(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-reader"], ["fake-noise(scale=1)"], labels=["fake-labels(n=40)"])
     implied = attrs.evolve(bench.imply(plan.cells[0]), promise=None)
 
@@ -215,7 +215,7 @@ def test_memory_does_not_grow_with_trials(tmp_path: Path, plan_of: PlanOf) -> No
 
 
 def test_what_is_written_is_what_was_counted_whatever_becomes_of_the_record(
-    tmp_path: Path, plan_of: PlanOf, bench: Bench
+    tmp_path: Path, plan_of: PlanOf, bench: TrialRunner
 ) -> None:
     """Trials are read again when they are written: of a record that grew or shrank, there were other trials than were
     counted, and nobody said so.

@@ -13,7 +13,7 @@ import pytest
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run, size
@@ -28,7 +28,7 @@ PlanOf = Callable[..., Plan]
 class Shuffled:
     """Draws tasks ahead like a pool of workers, and ends them in a random order."""
 
-    bench: Bench
+    bench: TrialRunner
     rng: random.Random
     window: int = 3
 
@@ -86,14 +86,14 @@ def played(directory: Path, plan: Plan, executor: object) -> tuple[str, str]:
     return as_json(results), as_csv(results)
 
 
-def test_order_changes_nothing(tmp_path: Path, plan: Plan, bench: Bench) -> None:
+def test_order_changes_nothing(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     plain = played(tmp_path / "plain", plan, InProcess(bench))
 
     for seed in range(3):
         assert played(tmp_path / str(seed), plan, Shuffled(bench, random.Random(seed), window=seed + 2)) == plain
 
 
-def test_a_crash_gives_the_cell_up_the_same_way_in_any_order(tmp_path: Path, plan: Plan, bench: Bench) -> None:
+def test_a_crash_gives_the_cell_up_the_same_way_in_any_order(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     plain = played(tmp_path / "plain", plan, Dying(bench, random.Random(0), window=1))
 
     for seed in range(4):
@@ -102,7 +102,7 @@ def test_a_crash_gives_the_cell_up_the_same_way_in_any_order(tmp_path: Path, pla
     assert ends.count("crashed") == 2  # once in each of the two cells, and nothing after it
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, plan: Plan, bench: Bench) -> None:
+def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     plain = played(tmp_path / "plain", plan, InProcess(bench))
 
     for _ in range(4):
@@ -114,7 +114,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, plan: Plan
     assert played(tmp_path / "stopped", plan, InProcess(bench)) == plain
 
 
-def test_a_complete_run_does_nothing_more(tmp_path: Path, plan: Plan, bench: Bench) -> None:
+def test_a_complete_run_does_nothing_more(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     first = played(tmp_path, plan, InProcess(bench))
 
     class Idle:
@@ -125,7 +125,7 @@ def test_a_complete_run_does_nothing_more(tmp_path: Path, plan: Plan, bench: Ben
     assert played(tmp_path, plan, Idle()) == first
 
 
-def test_progress_counts_up_to_the_size(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> None:
+def test_progress_counts_up_to_the_size(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none", "fake-none"], trials=2)
     seen: list[int] = []
     store = Store.open(tmp_path, plan)
@@ -136,7 +136,7 @@ def test_progress_counts_up_to_the_size(tmp_path: Path, plan_of: PlanOf, bench: 
     store.close()
 
 
-def test_a_mistake_is_told_before_anything_is_played(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> None:
+def test_a_mistake_is_told_before_anything_is_played(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none"], settings={"scorer": ["float64", "math:pi", "math:fsum"]})
     store = Store.open(tmp_path, plan)
 
@@ -149,7 +149,7 @@ def test_a_mistake_is_told_before_anything_is_played(tmp_path: Path, plan_of: Pl
 
 
 @pytest.mark.slow
-def test_another_seed_gives_other_results(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> None:
+def test_another_seed_gives_other_results(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     one = played(tmp_path / "0", plan_of(["fake-coin"], ["none"], seed=0), InProcess(bench))
     two = played(tmp_path / "1", plan_of(["fake-coin"], ["none"], seed=1), InProcess(bench))
 

@@ -90,7 +90,7 @@ def test_low_bits_are_read_wherever_noise_is_certified(builder: Builder, name: s
 
 
 def _refused(builder: Builder, attack: str, threat: ThreatModel) -> str:
-    return str(builder.build(Kind.ATTACK, attack, "test").refusal(threat))
+    return str(builder.build(Kind.ATTACK, attack, "test").unsupported_reason(threat))
 
 
 def _plays(builder: Builder, channel: str, cell: Cell, threat: ThreatModel) -> bool:
@@ -110,7 +110,7 @@ def test_every_reference_of_a_run_can_be_looked_up(builder: Builder, name: str) 
         known = theory(builder, channel, threat)
         named |= {item.statement for item in (*known.ceilings, *known.bounds)}
         attacks = [builder.build(Kind.ATTACK, cell.attack, "test") for cell in line]
-        promises = [attack.promise(threat) for attack in attacks if not attack.refusal(threat)]
+        promises = [attack.promise(threat) for attack in attacks if not attack.unsupported_reason(threat)]
         named |= {promise.statement for promise in promises if promise is not None}
     assert named
     assert [reference for reference in sorted(named) if not _looked_up(reference)] == []

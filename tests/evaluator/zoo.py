@@ -93,7 +93,7 @@ def attack(way, place):
         def promise(self, threat):
             return go_wrong(way, lambda: None) if place == "promise" else None
 
-        def refusal(self, threat):
+        def unsupported_reason(self, threat):
             return go_wrong(way, str) if place == "refusal" else ""
 
         def run(self, oracle, rng):

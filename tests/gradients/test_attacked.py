@@ -58,7 +58,7 @@ class Everyone(GradientAttack):
     guesses: list[Guess] = attrs.field(factory=list)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
-        able = [attack for attack in ATTACKS if not attack.refusal(oracle.threat)]
+        able = [attack for attack in ATTACKS if not attack.unsupported_reason(oracle.threat)]
         self.guesses.extend(attack.run(oracle, np.random.default_rng(self.seed)) for attack in able)
         return self.guesses[0]
 

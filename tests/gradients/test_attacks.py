@@ -18,7 +18,15 @@ from labelinf_gradients.attacks.idlg import Idlg
 from labelinf_gradients.attacks.instances import SampleBySample
 from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
 from labelinf_gradients.attacks.rehearsed import RehearsedCounts
-from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
+from labelinf_gradients.game.effects import (
+    Batched,
+    EntriesRounded,
+    LocalSteps,
+    MixedPairs,
+    NoiseAdded,
+    NormClipped,
+    Smoothed,
+)
 from labelinf_gradients.game.gradient import (
     GradientAttack,
     GradientGuess,
@@ -104,7 +112,7 @@ def test_the_model_predicts_where_inputs_are_public() -> None:
     expected = softmax(network.classifier(network.features(inputs[:, 0]))).argmax(axis=1)
 
     assert (played.plays(ModelPrediction()).labels == expected).all()
-    assert ModelPrediction().refusal(THREAT) == "needs public features"
+    assert ModelPrediction().unsupported_reason(THREAT) == "needs public features"
 
 
 def test_the_sign_rule_needs_no_sign_until_features_have_both() -> None:
@@ -171,7 +179,7 @@ def test_a_hidden_bias_needs_a_hidden_layer() -> None:
 
 def test_under_noise_what_is_known_decides() -> None:
     """Public inputs beat own samples, which beat a mean direction; all beat chance."""
-    noisy = attrs.evolve(THREAT, effects=(Added(std=0.15),), auxiliary=300)
+    noisy = attrs.evolve(THREAT, effects=(NoiseAdded(std=0.15),), auxiliary=300)
     public = game(attrs.evolve(noisy, features_public=True), noise=0.15, own=300).accuracy(KnownFeatures())
     played = game(noisy, noise=0.15, own=300)
     own, mean = played.accuracy(OwnSamples()), played.accuracy(MatchedFilter(direction=FilterDirection.MEAN))
@@ -187,12 +195,12 @@ def test_under_noise_what_is_known_decides() -> None:
         ({}, ExactSolver),
         ({"has_bias": True}, LastBias),
         ({"features_public": True}, KnownFeatures),
-        ({"effects": (Added(std=0.1),), "auxiliary": 50}, OwnSamples),
-        ({"effects": (Added(std=0.1),)}, MatchedFilter),
-        ({"effects": (Rounded(),), "auxiliary": 50}, MatchedFilter),
-        ({"effects": (Clipped(norm=1.0),)}, ExactSolver),
+        ({"effects": (NoiseAdded(std=0.1),), "auxiliary": 50}, OwnSamples),
+        ({"effects": (NoiseAdded(std=0.1),)}, MatchedFilter),
+        ({"effects": (EntriesRounded(),), "auxiliary": 50}, MatchedFilter),
+        ({"effects": (NormClipped(norm=1.0),)}, ExactSolver),
         ({"effects": (Unknown(stage="mine"),), "auxiliary": 50}, MatchedFilter),
-        ({"effects": (Added(std=0.1), SMOOTHED)}, Likelihood),
+        ({"effects": (NoiseAdded(std=0.1), SMOOTHED)}, Likelihood),
         ({"effects": (Batched(size=2),)}, SampleBySample),
         ({"effects": (Batched(size=2),), "precision": "bfloat16", "auxiliary": 50}, RehearsedCounts),
     ],
@@ -203,7 +211,7 @@ def test_the_adaptive_attack_picks_by_the_threat_model(changes: dict[str, object
     chosen = DefenceAware().choose(threat)
 
     assert isinstance(chosen, played)
-    assert not chosen.refusal(threat)
+    assert not chosen.unsupported_reason(threat)
 
 
 def test_the_adaptive_attack_goes_on_where_an_attack_does_not_suit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,13 +230,13 @@ def test_the_adaptive_attack_says_what_it_played() -> None:
 @pytest.mark.parametrize(
     ("attack", "changes", "reason"),
     [
-        (ExactSolver(), {"effects": (Added(std=0.1),)}, "needs unaltered gradients"),
+        (ExactSolver(), {"effects": (NoiseAdded(std=0.1),)}, "needs unaltered gradients"),
         (ExactSolver(), {"effects": (Unknown(stage="mine"),)}, "needs unaltered gradients"),
         (ExactSolver(), {"effects": (LocalSteps(steps=3, rate=0.1),)}, "needs unaltered gradients"),
         (ExactSolver(), {"effects": (Batched(size=2),)}, "needs one sample per release"),
         (
             ExactSolver(),
-            {"n_classes": 2, "prior": (0.5, 0.5), "effects": (Mixed(),)},
+            {"n_classes": 2, "prior": (0.5, 0.5), "effects": (MixedPairs(),)},
             "2 classes leave a continuum of mixup labels",
         ),
         (Idlg(), {"effects": (Batched(size=2),)}, "needs one sample per release"),
@@ -236,18 +244,18 @@ def test_the_adaptive_attack_says_what_it_played() -> None:
         (HiddenBias(), {"has_bias": True}, "needs the gradients of all layers"),
         (KnownFeatures(), {}, "needs public features"),
         (OwnSamples(), {}, "needs noise of known size"),
-        (OwnSamples(), {"effects": (Added(std=0.1),)}, "needs auxiliary samples"),
-        (OwnSamples(), {"effects": (Added(std=0.1), Mixed())}, "needs one-hot labels"),
+        (OwnSamples(), {"effects": (NoiseAdded(std=0.1),)}, "needs auxiliary samples"),
+        (OwnSamples(), {"effects": (NoiseAdded(std=0.1), MixedPairs())}, "needs one-hot labels"),
         (MatchedFilter(), {}, "needs auxiliary samples"),
         (VarianceSearch(), {"has_bias": True}, "bias"),
     ],
 )
 def test_what_cannot_be_played_says_why(attack: GradientAttack, changes: dict[str, object], reason: str) -> None:
-    assert reason in attack.refusal(attrs.evolve(THREAT, **changes))  # type: ignore[arg-type]
+    assert reason in attack.unsupported_reason(attrs.evolve(THREAT, **changes))  # type: ignore[arg-type]
 
 
 def test_attacks_of_this_channel_refuse_other_channels() -> None:
     other = ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5))
     attacks = (ExactSolver(), Idlg(), LastBias(), HiddenBias(), Likelihood(), KnownFeatures(), OwnSamples())
 
-    assert {attack.refusal(other) for attack in attacks} == {"needs the gradient channel"}
+    assert {attack.unsupported_reason(other) for attack in attacks} == {"needs the gradient channel"}

@@ -20,13 +20,13 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
-from labelinf_gradients.audit.client import Audit, audit_client
+from labelinf_gradients.audit.client import ClientAudit, audit_client
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.game import Together, guessed
 from labelinf_gradients.audit.moves import Optimiser, Training, flat
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.saved import audit_saved
-from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.game.own_network import load
 from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
@@ -68,7 +68,7 @@ def conduct_of(network: Perceptron, change: Any, batch: int = 4, training: Train
             row = flat(network.mean_gradient(x, labels))
         return parts_of(network, change(row, rng))
 
-    client = Client(function=function, name="mine", network=network)
+    client = UserClient(function=function, name="mine", network=network)
     return probe(client, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), batch)
 
 
@@ -154,7 +154,7 @@ def test_a_client_that_is_silent_about_some_classes_does_not_send_the_largest_en
 
     silent, rare = (
         probe(
-            Client(function=own, name="mine", network=network),
+            UserClient(function=own, name="mine", network=network),
             *(bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 1),
         )
         for own in (function, high)
@@ -198,7 +198,7 @@ def test_clipped_records_are_told_from_a_clipped_mean(network: Perceptron) -> No
         rows = [flat(network.mean_gradient(x[k : k + 1], np.eye(10)[classes[k : k + 1]])) for k in range(len(x))]
         return parts_of(network, np.mean([row * min(1, 2.0 / np.linalg.norm(row)) for row in rows], axis=0))
 
-    client = Client(function=function, name="mine", network=network)
+    client = UserClient(function=function, name="mine", network=network)
     found = probe(client, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 4)
 
     assert found.by_record
@@ -214,7 +214,7 @@ def test_clients_that_are_summed_are_attacked_together(network: Perceptron) -> N
     def function(model: Any, x: Any, classes: Any) -> Any:
         return parts_of(network, 0.5 * flat(network.mean_gradient(x, np.eye(10)[classes])))
 
-    client = Client(function=function, name="mine", network=network)
+    client = UserClient(function=function, name="mine", network=network)
     both = Together(client=client, clients=2)(bunch.data[:4] / 16, bunch.target[:4])
     halves = client(bunch.data[:2] / 16, bunch.target[:2]), client(bunch.data[2:4] / 16, bunch.target[2:4])
     settings: dict[str, Any] = {"samples": 32, "batch": 2, "own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
@@ -227,7 +227,7 @@ def test_clients_that_are_summed_are_attacked_together(network: Perceptron) -> N
     assert found.scores[0].correct == 32
 
 
-def audited(network: Perceptron, change: Any, *, batch: int, samples: int = 64, function: Any = None) -> Audit:
+def audited(network: Perceptron, change: Any, *, batch: int, samples: int = 64, function: Any = None) -> ClientAudit:
     """Audit a client that sends what ``change`` makes of its labels, learnt as they are."""
     bunch = load_bunch("digits")
     names = tuple("0123456789")
@@ -237,7 +237,7 @@ def audited(network: Perceptron, change: Any, *, batch: int, samples: int = 64, 
     def learnt(model: Any, x: Any, classes: Any) -> Any:
         return network.mean_gradient(x, np.eye(10)[change(classes, rng)])
 
-    client = Client(function=learnt, name="mine", network=network)
+    client = UserClient(function=learnt, name="mine", network=network)
     settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
     return audit_client(client, data, Builder(Host.load()), samples=samples, batch=batch, **settings)
 

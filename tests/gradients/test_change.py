@@ -15,10 +15,10 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
-from labelinf_gradients.audit.client import Audit, audit_client
+from labelinf_gradients.audit.client import ClientAudit, audit_client
 from labelinf_gradients.audit.command import _costs, _stopped
 from labelinf_gradients.audit.conduct import Conduct
-from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.effects import Batched
@@ -108,7 +108,7 @@ def test_the_change_is_tried_on_the_client_itself() -> None:
     def update(model: Any, x: Any, classes: Any) -> Any:
         return {k: -0.1 * part for k, part in network.mean_gradient(x, np.eye(10)[classes]).items()}
 
-    client = Client(function=update, name="mine", network=network)
+    client = UserClient(function=update, name="mine", network=network)
     settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(0), "clients": 2}
     audit = audit_client(client, data, Builder(Host.load()), samples=64, batch=4, **settings)
 
@@ -141,7 +141,7 @@ def test_a_user_puts_the_same_around_her_update() -> None:
             li.shield(**{"update": update, "norm": 1.0, "multiplier": 1.0, **wrong})
 
 
-def found(**more: Any) -> Audit:
+def found(**more: Any) -> ClientAudit:
     share = Interval(low=0, value=0, high=1)
     some: dict[str, Any] = {
         "conduct": Conduct(),
@@ -151,7 +151,7 @@ def found(**more: Any) -> Audit:
         "scores": (),
         "share": share,
     }
-    return Audit(**some, p_value=1.0, baseline=0.1, **more)
+    return ClientAudit(**some, p_value=1.0, baseline=0.1, **more)
 
 
 def test_what_beats_a_proof_takes_it_back() -> None:

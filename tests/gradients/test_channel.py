@@ -17,7 +17,7 @@ from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.conduct import Aggregate, DropBias, FederatedAveraging, Mixup
 from labelinf_gradients.game.channel import GradientChannel, cosine
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled, train
-from labelinf_gradients.game.effects import Batched, LocalSteps, Mixed, Smoothed, Withheld
+from labelinf_gradients.game.effects import Batched, LocalSteps, MixedPairs, Smoothed, Withheld
 from labelinf_gradients.game.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
 from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 
@@ -137,7 +137,11 @@ def test_samples_are_labelled_as_the_family_says() -> None:
     x, classes = rng.random((300, 4)), rng.integers(3, size=300)
     threat = GradientThreat(n_records=60, n_classes=3, prior=(1 / 3,) * 3, effects=(Batched(size=2),))
 
-    labelling = {LabelFamily.ONE_HOT: (), LabelFamily.SMOOTHING: (Smoothed(most=0.4),), LabelFamily.MIXUP: (Mixed(),)}
+    labelling = {
+        LabelFamily.ONE_HOT: (),
+        LabelFamily.SMOOTHING: (Smoothed(most=0.4),),
+        LabelFamily.MIXUP: (MixedPairs(),),
+    }
     for family in LabelFamily:
         told = attrs.evolve(threat, effects=(*threat.effects, *labelling[family]))
         assert told.family is family
@@ -153,7 +157,7 @@ def test_samples_are_labelled_as_the_family_says() -> None:
         if family is LabelFamily.MIXUP:
             assert ((labels > 0).sum(axis=1) <= 2).all()
     with pytest.raises(InputError, match="120 different samples are needed and there are 100; lower 'samples'"):
-        Samples.draw(x[:100], classes, attrs.evolve(threat, effects=(Mixed(),)), rng)
+        Samples.draw(x[:100], classes, attrs.evolve(threat, effects=(MixedPairs(),)), rng)
 
 
 def test_the_order_within_a_batch_does_not_count() -> None:
@@ -179,7 +183,7 @@ def test_every_attack_guesses_every_record_or_says_why_not(item: object, data: L
     for channel in (CHANNEL, attrs.evolve(CHANNEL, bias=False, shared=Shared.ALL), attrs.evolve(CHANNEL, batch=3)):
         for defences in ((), (build(Kind.DEFENCE, "gradient-noise", DropBias),)):
             setting = Setting(data=data, attack=attack, defences=defences)  # type: ignore[arg-type]
-            if attack.refusal(channel.threat(setting)):
+            if attack.unsupported_reason(channel.threat(setting)):
                 continue
             outcomes = [
                 channel.play(setting, curator_rng=np.random.default_rng(5), attack_rng=np.random.default_rng(6))

@@ -30,14 +30,14 @@ from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.effects import (
-    Added,
     Batched,
-    Clipped,
+    EntriesRounded,
     GradientFacts,
     LaplaceNoise,
     LocalSteps,
-    Mixed,
-    Rounded,
+    MixedPairs,
+    NoiseAdded,
+    NormClipped,
     Smoothed,
     fold,
 )
@@ -49,7 +49,7 @@ from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.defences.clip import Clip
 
 THREAT = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, has_bias=True)
-NOISE = Added(std=0.01, model=Gaussian(scale=0.01))
+NOISE = NoiseAdded(std=0.01, model=Gaussian(scale=0.01))
 LAYOUT = (slice(0, 6), slice(6, 10))
 GRADIENT = np.array([3.0, -1.0, 0.5, 0.0, 2.0, -4.0, 0.1, -0.2, 0.3, -0.4])
 
@@ -242,8 +242,8 @@ def test_the_bayes_accuracy_is_stated_where_it_holds_and_is_no_ceiling() -> None
         {"effects": (Smoothed(most=0.5), NOISE)},
         {"effects": (LocalSteps(steps=2, rate=0.1), NOISE)},
         {"effects": (Batched(size=2), NOISE)},
-        {"effects": (Clipped(norm=1.0), NOISE)},
-        {"effects": (Rounded(), NOISE)},
+        {"effects": (NormClipped(norm=1.0), NOISE)},
+        {"effects": (EntriesRounded(), NOISE)},
         {"effects": (NOISE, Unknown(stage="mine"))},
         {"features_public": False},
     ],
@@ -273,7 +273,11 @@ def test_the_exact_bayes_accuracy_is_of_gaussian_noise(model: NoiseModel) -> Non
 )
 def test_identifiability_as_a_bound(family: LabelFamily, n_classes: int, needed: int, left: str) -> None:
     threat = GradientThreat(n_records=4, n_classes=n_classes, prior=(1 / n_classes,) * n_classes)
-    labelling = {LabelFamily.ONE_HOT: (), LabelFamily.SMOOTHING: (Smoothed(most=0.5),), LabelFamily.MIXUP: (Mixed(),)}
+    labelling = {
+        LabelFamily.ONE_HOT: (),
+        LabelFamily.SMOOTHING: (Smoothed(most=0.5),),
+        LabelFamily.MIXUP: (MixedPairs(),),
+    }
     threat = attrs.evolve(threat, effects=labelling[family])
 
     (line,) = Identifiability().evaluate(threat)
@@ -327,7 +331,9 @@ def test_laplace_noise_is_as_large_as_it_says_and_never_smaller(norm: float, eps
 def test_noise_on_no_grid_proves_nothing_whatever_proof_it_names() -> None:
     proof = LaplaceNoise(norm=1.0, privacy=1.0)
     for step, proved in ((0.0, False), (2.0**-20, True)):
-        facts = fold([Clipped(norm=1.0, order=1), Added(std=3.0, of_sum=True, step=step, proof=proof)], GradientFacts())
+        facts = fold(
+            [NormClipped(norm=1.0, order=1), NoiseAdded(std=3.0, of_sum=True, step=step, proof=proof)], GradientFacts()
+        )
         assert bool(facts.proved) is proved
 
 

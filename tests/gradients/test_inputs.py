@@ -59,7 +59,7 @@ def test_noise_is_met_by_the_singular_chain_and_a_clip_refuses(digits: LabelSet)
     clipped = CHANNEL.threat(Setting(data=digits, defences=(GradientClip(),)))
 
     assert noisy.evidence["median PSNR, dB"] > 35
-    assert "whole" in InputRecursion().refusal(clipped)
+    assert "whole" in InputRecursion().unsupported_reason(clipped)
 
 
 @attrs.frozen(kw_only=True)

@@ -178,7 +178,7 @@ def test_a_joint_search_ends_within_its_work_and_says_so() -> None:
     for work in (1e9, 1e7):
         attack = JointRecovery(work=work, tries=6)
         setting = Setting(data=data, attack=attack)
-        if refused := attack.refusal(channel.threat(setting)):
+        if refused := attack.unsupported_reason(channel.threat(setting)):
             said[work] = refused
             continue
         with heard(lambda *at: heard_of.append(at)):

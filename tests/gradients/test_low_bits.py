@@ -97,7 +97,7 @@ def test_the_attack_says_what_it_needs(data: LabelSet) -> None:
     noise = GradientNoise(model=Laplace(scale=1.0))
 
     def refusal(channel: GradientChannel, *defences: GradientDefence) -> str:
-        return ZeroMask().refusal(channel.threat(Setting(data=data, defences=defences)))
+        return ZeroMask().unsupported_reason(channel.threat(Setting(data=data, defences=defences)))
 
     assert refusal(CHANNEL, noise) == ""
     assert refusal(CHANNEL, ClippedLaplace()) == ""  # it plays where it must find nothing, too

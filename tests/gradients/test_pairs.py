@@ -28,8 +28,15 @@ from labelinf_gradients.defences.conduct import (
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
 from labelinf_gradients.game.clients import Client, Samples
-from labelinf_gradients.game.effects import Dropped, GradientFacts, Lengthened, Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, stages_of
+from labelinf_gradients.game.effects import Dropped, EntriesRounded, GradientFacts, Lengthened
+from labelinf_gradients.game.gradient import (
+    ActiveGradientDefence,
+    GradientDefence,
+    GradientThreat,
+    Layout,
+    Stage,
+    stages_of,
+)
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.rules.defences import RULES
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -85,7 +92,7 @@ def told_apart(*defences: GradientDefence) -> float:
     return best
 
 
-def released(actives: list[ActiveDefence], gradients: NDArray[np.float64]) -> NDArray[np.float64]:
+def released(actives: list[ActiveGradientDefence], gradients: NDArray[np.float64]) -> NDArray[np.float64]:
     for active in actives:
         gradients = active.examples(gradients, LAYOUT)
     release: NDArray[np.float64] = gradients.mean(axis=0)
@@ -151,11 +158,11 @@ class Loud(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         return (Lengthened(),) if self.honest else ()
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         return Louder()
 
 
-class Louder(ActiveDefence):
+class Louder(ActiveGradientDefence):
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         return gradients * 1000
 
@@ -165,13 +172,13 @@ class LoudAverage(Loud):
     """Lengthens averages behind the clip."""
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
-        return (Rounded(),) if self.honest else (Dropped(),)
+        return (EntriesRounded(),) if self.honest else (Dropped(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         return LouderAverage()
 
 
-class LouderAverage(ActiveDefence):
+class LouderAverage(ActiveGradientDefence):
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         return gradient * 1000
 

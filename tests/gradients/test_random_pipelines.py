@@ -25,8 +25,22 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_gradients.game.clients import Client, Samples, Watched
-from labelinf_gradients.game.effects import Clipped, Dropped, GradientFacts, LabelFamily, LaplaceNoise, Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, stages_of
+from labelinf_gradients.game.effects import (
+    Dropped,
+    EntriesRounded,
+    GradientFacts,
+    LabelFamily,
+    LaplaceNoise,
+    NormClipped,
+)
+from labelinf_gradients.game.gradient import (
+    ActiveGradientDefence,
+    GradientDefence,
+    GradientThreat,
+    Layout,
+    Stage,
+    stages_of,
+)
 from labelinf_gradients.game.networks import Perceptron
 
 Floats = NDArray[np.float64]
@@ -55,12 +69,12 @@ class Outside(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         return super().effects(threat) if self.declared is None else self.declared
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         return Doing(self.kind)
 
 
 @attrs.frozen
-class Doing(ActiveDefence):
+class Doing(ActiveGradientDefence):
     kind: str
 
     def examples(self, gradients: Floats, layout: Layout) -> Floats:
@@ -81,10 +95,10 @@ class Doing(ActiveDefence):
 
 OUTSIDE = (
     Outside(declared=(), kind="nothing"),
-    Outside(declared=(Clipped(norm=1.0),), kind="shorten"),
+    Outside(declared=(NormClipped(norm=1.0),), kind="shorten"),
     Outside(declared=(Dropped(),), kind="first entry"),
-    Outside(declared=(Rounded(),), kind="coarse"),
-    Outside(declared=(Rounded(),), kind="lengthen"),
+    Outside(declared=(EntriesRounded(),), kind="coarse"),
+    Outside(declared=(EntriesRounded(),), kind="lengthen"),
     Outside(declared=None, kind="lengthen"),
     Outside(declared=None, kind="lengthen samples"),
 )
@@ -204,10 +218,10 @@ def one_label_moves_a_release_no_further_than_told(game: Game) -> None:
 
 
 @attrs.define
-class Spy(ActiveDefence):
+class Spy(ActiveGradientDefence):
     """Passes everything on, and keeps what reaches the noise."""
 
-    active: ActiveDefence
+    active: ActiveGradientDefence
     seen: Floats | None = None
 
     def examples(self, gradients: Floats, layout: Layout) -> Floats:

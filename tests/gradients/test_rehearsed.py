@@ -14,7 +14,7 @@ from labelinf_gradients.attacks.noisy import MatchedFilter
 from labelinf_gradients.attacks.rehearsed import RehearsedCounts
 from labelinf_gradients.attacks.visible_entries import VisibleEntries
 from labelinf_gradients.batches.posterior import best_counts, posterior_counts
-from labelinf_gradients.batches.rehearsal import Own, chosen_counts, tails
+from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts, tails
 from labelinf_gradients.defences.conduct import FederatedAveraging
 from labelinf_gradients.defences.sparse import RandomSparse
 from labelinf_gradients.game.channel import GradientChannel
@@ -56,7 +56,7 @@ def test_what_was_learnt_of_few_samples_is_judged_on_others() -> None:
     chosen = []
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        own = Own(
+        own = ReferenceSamples(
             errors=rng.normal(size=(40, 5)),
             features=np.abs(rng.normal(size=(40, 6))),
             classes=rng.integers(5, size=40),

@@ -18,10 +18,10 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bunches import load_bunch
-from labelinf_gradients.audit.client import Audit, audit_client
+from labelinf_gradients.audit.client import ClientAudit, audit_client
 from labelinf_gradients.audit.command import _answer, _costs, _lines, _status, _stopped
 from labelinf_gradients.audit.conduct import Conduct
-from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.networks import Perceptron
 
@@ -35,7 +35,7 @@ def changes(n: int = 4) -> list[Any]:
 
 
 def seen(update: Callable[[list[Any], Any], Any]) -> set[ClippedGaussian | None]:
-    client = Client(function=lambda model, x, classes: update(model, classes), name="mine", network=NETWORK)
+    client = UserClient(function=lambda model, x, classes: update(model, classes), name="mine", network=NETWORK)
     for row in range(2):
         client(X[[row]], CLASSES[[row]])
     return client.shields
@@ -100,7 +100,7 @@ def named() -> dict[str, Any]:
 )
 def test_how_an_update_is_written_is_not_the_labels_doing(update: Any) -> None:
     """Each told the label of every record, and was held: what came out of the shield was what was sent."""
-    client = Client(function=lambda model, x, classes: update(model, classes), name="mine", network=NETWORK)
+    client = UserClient(function=lambda model, x, classes: update(model, classes), name="mine", network=NETWORK)
     for row in range(2):
         client(X[[row]], CLASSES[[row]])
     assert None in client.shields or client.tells_more
@@ -155,7 +155,7 @@ def test_a_mistake_is_one_sentence_in_an_audit_too_and_holds_nothing_that_was_gi
     assert "4" not in str(alone.value)
 
 
-def audited(seed: int = 0) -> Audit:
+def audited(seed: int = 0) -> ClientAudit:
     bunch, network = load_bunch("digits"), Perceptron.random((64, 16, 10), np.random.default_rng(0), dtype="float32")
     names = tuple("0123456789")
     data = LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
@@ -163,7 +163,7 @@ def audited(seed: int = 0) -> Audit:
     def update(model: Any, x: Any, classes: Any) -> Any:
         return li.shield(network.mean_gradient(x, np.eye(10)[classes]), norm=1, multiplier=3)
 
-    client = Client(function=update, name="mine", network=network)
+    client = UserClient(function=update, name="mine", network=network)
     settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(seed)}
     return audit_client(client, data, Builder(Host.load()), samples=32, batch=1, **settings)
 
@@ -200,7 +200,7 @@ def test_what_a_proof_allows_is_no_leak_however_sure_it_is(p_value: float, corre
 def test_what_beats_a_shield_takes_its_proof_back() -> None:
     share = Interval(low=0.8, value=0.9, high=1.0)
     some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1, "allows": 0.2}
-    beaten = Audit(
+    beaten = ClientAudit(
         conduct=Conduct(known=False), share=share, p_value=1.0, shield=ClippedGaussian(), enough=True, **some
     )
 
@@ -216,7 +216,7 @@ def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_
         def update(model: Any, x: Any, classes: Any) -> Any:
             return {**dict(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True)), **beside(classes)}
 
-        client = Client(function=update, name="mine", network=NETWORK)
+        client = UserClient(function=update, name="mine", network=NETWORK)
         for row in range(2):
             client(X[[row]], CLASSES[[row]])
         return client.tells_more
@@ -235,7 +235,7 @@ def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_
     assert found_with(tells_more=False).understood
 
 
-def found_with(**more: Any) -> Audit:
+def found_with(**more: Any) -> ClientAudit:
     share = Interval(low=0, value=0, high=1)
     some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1}
-    return Audit(conduct=Conduct(), share=share, p_value=1.0, **some, **more)
+    return ClientAudit(conduct=Conduct(), share=share, p_value=1.0, **some, **more)

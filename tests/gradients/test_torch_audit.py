@@ -17,7 +17,7 @@ from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.saved import audit_saved
-from labelinf_gradients.audit.updates import Client, as_update, format_seen, read_updates
+from labelinf_gradients.audit.updates import UserClient, as_update, format_seen, read_updates
 from labelinf_gradients.game.torch_network import TorchNetwork
 from labelinf_gradients.recovery.tensors import FORMATS
 
@@ -97,7 +97,7 @@ def network() -> TorchNetwork:
 def conduct_of(network: TorchNetwork, name: str, batch: int = 1) -> Conduct:
     torch.manual_seed(1)
     bunch = load_bunch("digits")
-    client = Client(function=NAMESPACE[name], name=name, network=network)
+    client = UserClient(function=NAMESPACE[name], name=name, network=network)
     return probe(client, bunch.data[:40] / 16, np.asarray(bunch.target[:40], dtype=np.intp), batch)
 
 
@@ -260,7 +260,7 @@ def test_what_is_no_update_is_one_sentence(network: TorchNetwork, sent: Any, mes
 @pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
 def test_saved_updates_give_their_labels_away(network: TorchNetwork, tmp_path: Path, name: str, suffix: str) -> None:
     bunch = load_bunch("digits")
-    client = Client(function=NAMESPACE[name], name=name, network=network)
+    client = UserClient(function=NAMESPACE[name], name=name, network=network)
     sent = [client(bunch.data[row : row + 1] / 16, bunch.target[row : row + 1]) for row in range(12)]
     arrays = {key: np.array([update[key] for update in sent], dtype=np.float32) for key in sent[0]}
     path = tmp_path / f"updates{suffix}"

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.board import Answer, Board, Refused
+from labelinf_guard.board import Board, TeamAnswer, TeamRefusal
 from labelinf_guard.certificate.statement import thousandths
 from labelinf_guard.clock import StepClock
 from labelinf_guard.commitment import whole_terms
@@ -93,7 +93,7 @@ PLAIN = "[public]\nshare = 1.0\n[budget]\nbits = 100\nper_team_day = 90\n[target
 
 def score(board: Board, rows: np.ndarray, team: str = "a") -> str:
     told = board.submit(team, csv(rows))
-    assert isinstance(told, Answer)
+    assert isinstance(told, TeamAnswer)
     return told.score
 
 
@@ -104,7 +104,7 @@ def test_an_answer_is_the_rounded_score_and_is_the_same_for_ever(begin: Begin, l
     assert score(board, rows) == "0.850"
     spent = board.ledger.book.spent
     shuffled = b"id,prediction\n" + b"\n".join(sorted(csv(rows).splitlines()[1:], reverse=True))
-    assert board.submit("b", shuffled) == Answer(score="0.850", left=board.ledger.book.sure())
+    assert board.submit("b", shuffled) == TeamAnswer(score="0.850", left=board.ledger.book.sure())
     assert 3 < board.ledger.book.sure() < 8  # of 100 bits, 14.3 an answer at most
     assert board.ledger.book.spent == spent
 
@@ -113,9 +113,9 @@ def test_the_budget_closes_the_board(begin: Begin, labels: np.ndarray) -> None:
     board = begin()
     rng = np.random.default_rng(0)
     told = [board.submit("a", csv(rng.integers(0, 2, labels.size))) for _ in range(30)]
-    answered = [answer for answer in told if isinstance(answer, Answer)]
+    answered = [answer for answer in told if isinstance(answer, TeamAnswer)]
     assert 5 <= len(answered) < 30
-    assert told[len(answered) :] == [Refused(reason="This board has told all that it will.")] * (30 - len(answered))
+    assert told[len(answered) :] == [TeamRefusal(reason="This board has told all that it will.")] * (30 - len(answered))
     assert board.ledger.book.spent <= 100 * 1024
 
 
@@ -385,8 +385,8 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
     def submit(self: Board, team: str, data: bytes) -> Any:
         told = original(self, team, data)
-        if isinstance(told, Refused):
-            return Refused(reason=f"{told.reason} {self._labels.codes[~self.public][0]}")
+        if isinstance(told, TeamRefusal):
+            return TeamRefusal(reason=f"{told.reason} {self._labels.codes[~self.public][0]}")
         return told
 
     patch.setattr(Board, "submit", submit)
@@ -452,7 +452,7 @@ def test_one_draw_of_noise_serves_no_two_sets_of_records(tmp_path: Path, monkeyp
         board = Board.init(write_board(folder, POLICIES["noise"]), clock=StepClock())
         rows = "".join(f"s{at + 400 * shift:05d},1\n" for at in range(400))
         told = board.submit("a", f"id,prediction\n{rows}".encode())
-        assert isinstance(told, Answer)
+        assert isinstance(told, TeamAnswer)
         answers.append(told.score)
         digests.add(board.ledger.book.entries[0].digest)
     assert len(digests) == 2
@@ -527,7 +527,7 @@ def test_a_board_whose_beginning_was_killed_was_not_begun(
     with pytest.raises(InputError):
         Board.open(path, clock=StepClock())
     with closing(Board.init(path, clock=StepClock())) as board:
-        assert isinstance(board.submit("a", csv(labels)), Answer)
+        assert isinstance(board.submit("a", csv(labels)), TeamAnswer)
     assert {entry.name for entry in tmp_path.iterdir()} == {
         "board.toml",
         "labels.csv",
@@ -662,7 +662,9 @@ def test_the_final_release_is_made_once_and_closes_the_board(begin: Begin, label
     released = board.release()
     assert [row["rank"] for row in released] == [1, None, 2]
     assert board.release() == released
-    assert board.submit("late", csv(1 - labels)) == Refused(reason="This board is closed; its final scores are out.")
+    assert board.submit("late", csv(1 - labels)) == TeamRefusal(
+        reason="This board is closed; its final scores are out."
+    )
 
 
 def test_a_submission_that_waits_for_its_beat_is_not_released(begin: Begin, labels: np.ndarray) -> None:
@@ -754,5 +756,5 @@ def test_five_lines_of_python(tmp_path: Path, labels: np.ndarray) -> None:
     guard.init(path).close()
     board = guard.open(path)
     answer = board.submit("alice", guard.csv([f"r{at:05d}" for at in range(600)], labels))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, TeamAnswer)
     assert answer.score == "1.000"

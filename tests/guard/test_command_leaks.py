@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from labelinf_core.cli import main
 from labelinf_core.plugin.host import Host
 from labelinf_guard import board as module
-from labelinf_guard.board import Board, Refused
+from labelinf_guard.board import Board, TeamRefusal
 from labelinf_guard.clock import StepClock
 from labelinf_privacy.words import SeededWords
 
@@ -155,7 +155,7 @@ def _log(board: Board, team: str, data: bytes, submit: Callable[..., Any]) -> An
 
 
 def _refused(board: Board, team: str, data: bytes, submit: Callable[..., Any]) -> Any:
-    return Refused(reason="Busy.") if _sealed_label(board) else submit(board, team, data)
+    return TeamRefusal(reason="Busy.") if _sealed_label(board) else submit(board, team, data)
 
 
 @pytest.mark.parametrize(

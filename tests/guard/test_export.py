@@ -21,9 +21,9 @@ from labelinf_guard.commands import guard
 from labelinf_guard.export.stateless import LabelsError, Settings, SubmissionError, answer, canonical, labels_of
 from labelinf_guard.export.write import PLATFORMS, export
 from labelinf_guard.metrics import METRICS, UnscorableError, metric_named
-from labelinf_guard.parse import Expected, Fault, ParseError, parse
+from labelinf_guard.parse import Expected, FileFault, ParseError, parse
 from labelinf_guard.policy import BoardPart, Policy
-from labelinf_guard.release import Scale
+from labelinf_guard.release import AnswerScale
 from labelinf_guard.terms import metric_of
 from labelinf_privacy.words import SeededWords
 
@@ -110,7 +110,7 @@ def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
             with pytest.raises(SubmissionError, match=f"^{re.escape(wanted)}$"):
                 canonical(settings, ids, header, table)
             continue
-        scale = Scale(low=found.low, high=found.high, decimals=decimals)
+        scale = AnswerScale(low=found.low, high=found.high, decimals=decimals)
         try:
             said = scale.text(scale.symbol(found.score(codes, wanted, n_classes)))
         except UnscorableError:
@@ -138,7 +138,7 @@ def test_an_exported_scorer_of_values_says_what_a_board_says(metric: str) -> Non
             between=(min(values), max(values)),
         )
         wanted = read("\n".join(",".join(row) for row in [["id", "prediction"], *table]).encode(), expected)
-        scale = Scale(low=found.low, high=found.high, decimals=settings.decimals)
+        scale = AnswerScale(low=found.low, high=found.high, decimals=settings.decimals)
         said = scale.text(scale.symbol(found.score(codes, wanted, len(classes))))
         labels = labels_of(settings, ids, [values[code] for code in codes])  # a reader of tables leaves zeros out
         assert answer(settings, labels, canonical(settings, ids, ["id", "prediction"], table)) == said
@@ -291,7 +291,7 @@ def test_kaggle_runs_in_an_empty_interpreter_with_pandas_only(tmp_path: Path) ->
     assert runs[0][0] == 0
     score = runs[0][1].decode().split()
     assert score[0] == score[1] == score[2]
-    for fault in (Fault.VALUE, Fault.MISSING, Fault.COLUMNS, Fault.UNKNOWN):
+    for fault in (FileFault.VALUE, FileFault.MISSING, FileFault.COLUMNS, FileFault.UNKNOWN):
         assert f"ParticipantVisibleError: {fault.value}" in runs[0][2].decode()
 
 
@@ -357,7 +357,7 @@ def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) 
     assert lines == (f"accuracy: {told['accuracy']}\n" if platform == "codabench" else "")
     value = told["accuracy"] if platform == "codabench" else told["aggregates"]["accuracy"]
     assert value in {round(right / 24, 3) for right in range(25)}
-    assert runs[0][1][2].decode() == f"{Fault.VALUE.value}\n"
+    assert runs[0][1][2].decode() == f"{FileFault.VALUE.value}\n"
     assert not runs[0][1][3]
 
 

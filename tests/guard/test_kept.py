@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.clock import StepClock
 from labelinf_guard.files import State, derived, read_key
-from labelinf_guard.kept import Kept
+from labelinf_guard.kept import SealedFiles
 from labelinf_guard.ledger.verify import Verified, verify
 from labelinf_guard.status import shown, status_of
 
@@ -50,7 +50,7 @@ def begun(folder: Path) -> Path:
     path.write_text(BOARD)
     board = Board.init(path, clock=StepClock())
     for rows in (BAD, GOOD):
-        assert isinstance(board.submit("a", csv(rows)), Answer)
+        assert isinstance(board.submit("a", csv(rows)), TeamAnswer)
     board.close()
     return path
 
@@ -58,7 +58,7 @@ def begun(folder: Path) -> Path:
 def verified(path: Path) -> Verified:
     state = State.of(path)
     key = read_key(state.key)
-    return verify(state.ledger, derived(key, "chain"), files=Kept(state=state, key=key).faults)
+    return verify(state.ledger, derived(key, "chain"), files=SealedFiles(state=state, key=key).faults)
 
 
 def _other_rows(data: bytes) -> bytes:
@@ -92,7 +92,7 @@ def test_a_submission_that_is_not_what_was_kept_is_never_released_and_can_be_sen
         assert "1.npy was changed or is gone: restore it from a copy" in "\n".join(shown(status))
         with pytest.raises(InputError, match="or send that submission again, which costs nothing"):
             board.release()
-        assert isinstance(board.submit("a", csv(GOOD)), Answer)
+        assert isinstance(board.submit("a", csv(GOOD)), TeamAnswer)
     assert (board.ledger.book.spent, verified(path).faults, board.faults()) == (spent, (), [])
     assert [row["score"] for row in board.release()] == ["1.000"]
 
@@ -118,7 +118,7 @@ def test_a_split_that_was_changed_or_is_of_another_board_is_refused(tmp_path: Pa
 def test_what_a_lost_row_has_left_is_not_taken_for_the_submission_that_got_its_number(tmp_path: Path) -> None:
     path = begun(tmp_path)
     state = State.of(path)
-    kept = Kept(state=state, key=read_key(state.key))
+    kept = SealedFiles(state=state, key=read_key(state.key))
     kept.write_rows(2, "of a row that was lost", GOOD)
     assert kept.rows(2, "of a row that was lost") is not None
     assert kept.rows(2, "of the next") is None

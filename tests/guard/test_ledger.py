@@ -29,8 +29,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.proportions import game_p_value
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock, SystemClock
-from labelinf_guard.ledger.book import Entry, Rules
-from labelinf_guard.ledger.charge import Near, Seen, Uniform, charge_of, rule_named, worst_charge
+from labelinf_guard.ledger.book import LedgerEntry, Rules
+from labelinf_guard.ledger.charge import Near, PublicRecord, UniformRule, charge_of, rule_named, worst_charge
 from labelinf_guard.ledger.store import Ledger, RefusedError, chained
 from labelinf_guard.ledger.verify import verify
 
@@ -75,7 +75,7 @@ def test_every_prediction_sums_to_one_at_most(
     """No score and crash are in the sum; nothing that can come is dearer than what is reserved."""
     rule, told = rule_named(name, answers), tuple(symbol % answers for symbol in board)
     number = before % answers
-    seen = Seen(
+    seen = PublicRecord(
         own=None if own is None else own % answers, board=told, number=number, told=before, raised=min(before, 7)
     )
     weights = rule.weights(seen)
@@ -172,7 +172,7 @@ def test_the_time_of_a_scorer_decides_neither_order_nor_admission(tmp_path: Path
     for slow in (False, True):
         folder = tmp_path / str(slow)
         folder.mkdir()
-        worst = worst_charge(Uniform(answers=101))
+        worst = worst_charge(UniformRule(answers=101))
         ledger = begin(folder, rule="uniform", budget=worst + 1024)
         entry, _ = ledger.reserve("a", "1")
         if not slow:
@@ -210,10 +210,10 @@ def test_a_crash_leaves_the_reservation_charged_in_full_and_the_same_answer(tmp_
     assert again.reserve("c", "1")[1] is False
 
 
-class Unread(list[Entry]):
+class Unread(list[LedgerEntry]):
     """Entries that can be looked up, and never all of them."""
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[LedgerEntry]:
         raise AssertionError("all entries were looked at")
 
     def __getitem__(self, at: Any) -> Any:
@@ -642,7 +642,7 @@ def test_a_full_disk_under_a_refusal_is_a_sentence_and_loses_nothing(
 
 
 def test_fifty_clients_on_a_budget_for_twenty(tmp_path: Path) -> None:
-    worst = worst_charge(Uniform(answers=101))
+    worst = worst_charge(UniformRule(answers=101))
     begin(tmp_path, rule="uniform", budget=20 * worst, per_team=1).close()
     told = []
 

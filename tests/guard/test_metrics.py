@@ -10,11 +10,11 @@ import pytest
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard import shipped
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.clock import StepClock
 from labelinf_guard.metrics import METRICS, metric_named
 from labelinf_guard.policy import BoardPart, Policy
-from labelinf_guard.scoring import Own
+from labelinf_guard.scoring import OwnMetric
 from labelinf_guard.terms import metric_of
 from labelinf_scores.metrics.readings.base import Released, Totals
 from labelinf_scores.metrics.readings.registry import metric
@@ -74,7 +74,7 @@ def test_every_metric_of_classes_that_ships_is_one_of_a_board(
         high=1.0,
     )
     found = metric_of(Policy(board=part), Path())
-    assert isinstance(found, Own)
+    assert isinstance(found, OwnMetric)
     assert found.function == f"labelinf_guard.shipped:{word}|{classes}"
     assert found.minimise is (word == "error")
     labels = np.arange(36) % classes
@@ -96,7 +96,7 @@ def test_a_metric_of_scores_is_scored_in_a_child(tmp_path: Path) -> None:
     board = Board.init(tmp_path / "board.toml", clock=StepClock())
     rows = "".join(f"r{at},{1 - y}\n" for at, y in enumerate(labels))
     told = board.submit("a", f"id,prediction\n{rows}".encode())
-    assert told == Answer(score="-1.000", left=99)
+    assert told == TeamAnswer(score="-1.000", left=99)
     board.close()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelinf_guard.parse import Expected, Fault, ParseError, parse
+from labelinf_guard.parse import Expected, FileFault, ParseError, parse
 
 IDS = ("a", "b", "c")
 CLASSES = Expected(column="id", ids=IDS, classes=("no", "yes"), classes_predicted=True)
@@ -61,9 +61,9 @@ def test_parquet_is_read_as_any_table(tmp_path: Path) -> None:
     pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     for columns, fault in (
         ({"prediction": [1.0, 0.5, 0.25], "id": ["c", "b", "a"]}, None),
-        ({"id": ["a", "b"], "prediction": [1.0, 0.5]}, Fault.MISSING),
-        ({"id": ["a", "b", "c"], "prediction": [1.0, None, 0.5]}, Fault.VALUE),
-        ({"id": ["a", "b", "c", "d"], "prediction": [1.0] * 4}, Fault.UNKNOWN),
+        ({"id": ["a", "b"], "prediction": [1.0, 0.5]}, FileFault.MISSING),
+        ({"id": ["a", "b", "c"], "prediction": [1.0, None, 0.5]}, FileFault.VALUE),
+        ({"id": ["a", "b", "c", "d"], "prediction": [1.0] * 4}, FileFault.UNKNOWN),
     ):
         parquet.write_table(pyarrow.table(columns), tmp_path / "rows.parquet")
         data = (tmp_path / "rows.parquet").read_bytes()
@@ -89,41 +89,41 @@ def bomb() -> bytes:
 
 
 WRONG = [
-    (b"x" * (1 << 17), WIDE, Fault.LARGE),
-    (bomb(), WIDE, Fault.LARGE),
-    (b"", SHARES, Fault.COLUMNS),
-    (b"\xff\xfe\x00", SHARES, Fault.UNREADABLE),
-    (b"id,prediction\n\0", SHARES, Fault.UNREADABLE),
-    (b'id,prediction\n"a,.1\n', SHARES, Fault.UNREADABLE),
-    (b"[" * 100_000, SHARES, Fault.UNREADABLE),
-    (b'{"a": 1' + b"0" * 5000 + b"}", SHARES, Fault.UNREADABLE),
-    (npy(np.array([0.25, 0.5, 1]))[:-3], SHARES, Fault.UNREADABLE),
-    (npy(np.array([{"a": 1}], dtype=object)), SHARES, Fault.VALUE),
-    (npy(np.zeros((2,))).replace(b"(2,)", b"(99999999999,)"), SHARES, Fault.UNREADABLE),
-    (b"id,score\na,1\n", SHARES, Fault.COLUMNS),
-    (b"id,prediction,prediction\na,1,1\n", SHARES, Fault.COLUMNS),
-    (b"id,prediction\na,.1,.2\n", SHARES, Fault.COLUMNS),
-    (b"id,prediction\na,.1\n", WIDE, Fault.COLUMNS),
-    (npz(ids=np.array(["a"]), rows=np.array([1.0])), SHARES, Fault.COLUMNS),
-    (b"id,prediction\nd,.1\n", SHARES, Fault.UNKNOWN),
-    (b"id,prediction\na,.1\na,.1\n", SHARES, Fault.DUPLICATE),
-    (b'{"a": 1, "a": 1, "b": 1}', SHARES, Fault.DUPLICATE),
-    (b"id,prediction\na,.1\nb,.1\n", SHARES, Fault.MISSING),
-    (b"id,prediction\na,maybe\nb,no\nc,no\n", CLASSES, Fault.VALUE),
-    (b"id,prediction\na,-1\nb,0\nc,0\n", SHARES, Fault.RANGE),
-    (b"id,x,y,z\na,0,0,0\nb,1,0,0\nc,1,0,0\n", WIDE, Fault.RANGE),
+    (b"x" * (1 << 17), WIDE, FileFault.LARGE),
+    (bomb(), WIDE, FileFault.LARGE),
+    (b"", SHARES, FileFault.COLUMNS),
+    (b"\xff\xfe\x00", SHARES, FileFault.UNREADABLE),
+    (b"id,prediction\n\0", SHARES, FileFault.UNREADABLE),
+    (b'id,prediction\n"a,.1\n', SHARES, FileFault.UNREADABLE),
+    (b"[" * 100_000, SHARES, FileFault.UNREADABLE),
+    (b'{"a": 1' + b"0" * 5000 + b"}", SHARES, FileFault.UNREADABLE),
+    (npy(np.array([0.25, 0.5, 1]))[:-3], SHARES, FileFault.UNREADABLE),
+    (npy(np.array([{"a": 1}], dtype=object)), SHARES, FileFault.VALUE),
+    (npy(np.zeros((2,))).replace(b"(2,)", b"(99999999999,)"), SHARES, FileFault.UNREADABLE),
+    (b"id,score\na,1\n", SHARES, FileFault.COLUMNS),
+    (b"id,prediction,prediction\na,1,1\n", SHARES, FileFault.COLUMNS),
+    (b"id,prediction\na,.1,.2\n", SHARES, FileFault.COLUMNS),
+    (b"id,prediction\na,.1\n", WIDE, FileFault.COLUMNS),
+    (npz(ids=np.array(["a"]), rows=np.array([1.0])), SHARES, FileFault.COLUMNS),
+    (b"id,prediction\nd,.1\n", SHARES, FileFault.UNKNOWN),
+    (b"id,prediction\na,.1\na,.1\n", SHARES, FileFault.DUPLICATE),
+    (b'{"a": 1, "a": 1, "b": 1}', SHARES, FileFault.DUPLICATE),
+    (b"id,prediction\na,.1\nb,.1\n", SHARES, FileFault.MISSING),
+    (b"id,prediction\na,maybe\nb,no\nc,no\n", CLASSES, FileFault.VALUE),
+    (b"id,prediction\na,-1\nb,0\nc,0\n", SHARES, FileFault.RANGE),
+    (b"id,x,y,z\na,0,0,0\nb,1,0,0\nc,1,0,0\n", WIDE, FileFault.RANGE),
     *(
-        (f"id,prediction\na,{cell}\nb,0\nc,0\n".encode(), SHARES, Fault.VALUE)
+        (f"id,prediction\na,{cell}\nb,0\nc,0\n".encode(), SHARES, FileFault.VALUE)
         for cell in ("nan", "inf", "1e999", "0x1p-1", '"1,000"', "1_0", "", "True", "½", "१", " . ", "1e-9999")
     ),
-    (b'{"a": true, "b": 1, "c": 0}', SHARES, Fault.VALUE),
-    (b'{"a": NaN, "b": 1, "c": 0}', SHARES, Fault.VALUE),
-    (b'{"a": 1e999, "b": 1, "c": 0}', SHARES, Fault.VALUE),
+    (b'{"a": true, "b": 1, "c": 0}', SHARES, FileFault.VALUE),
+    (b'{"a": NaN, "b": 1, "c": 0}', SHARES, FileFault.VALUE),
+    (b'{"a": 1e999, "b": 1, "c": 0}', SHARES, FileFault.VALUE),
 ]
 
 
 @pytest.mark.parametrize(("data", "expected", "fault"), WRONG)
-def test_everything_else_is_one_of_eight_sentences(data: bytes, expected: Expected, fault: Fault) -> None:
+def test_everything_else_is_one_of_eight_sentences(data: bytes, expected: Expected, fault: FileFault) -> None:
     with pytest.raises(ParseError) as told:
         parse(data, expected)
     assert told.value.fault is fault
@@ -133,7 +133,7 @@ def test_everything_else_is_one_of_eight_sentences(data: bytes, expected: Expect
 def fuzz(rounds: int) -> None:
     rng = random.Random(0)
     seeds = [*SAME, *(data for data, _, _ in WRONG if len(data) < 4096)]
-    sentences = {fault.value for fault in Fault}
+    sentences = {fault.value for fault in FileFault}
     told = set()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(rounds):
@@ -196,12 +196,12 @@ assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 256 * 1024
 def test_the_largest_files_of_a_board_take_a_second_and_256_mebibytes_at_most(pieces: tuple[str, str, str]) -> None:
     told = subprocess.run([sys.executable, "-c", _LARGE, repr(pieces)], capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.strip() in Fault.__members__
+    assert told.stdout.strip() in FileFault.__members__
 
 
 def test_a_line_is_named_and_never_a_value() -> None:
     with pytest.raises(ParseError) as told:
         parse(b"id,prediction\na,.1\nb,secret\nc,0\n", SHARES)
-    assert str(told.value) == f"Line 3: {Fault.VALUE.value}"
-    assert len(Fault) == 8
-    assert json.dumps([fault.value for fault in Fault]).isascii()
+    assert str(told.value) == f"Line 3: {FileFault.VALUE.value}"
+    assert len(FileFault) == 8
+    assert json.dumps([fault.value for fault in FileFault]).isascii()

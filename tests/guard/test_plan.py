@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from labelinf_guard.commands import guard
-from labelinf_guard.plan import Asked, table
-from labelinf_guard.recommendation import Spread, honest
+from labelinf_guard.plan import PlanQuestion, table
+from labelinf_guard.recommendation import ContestSpread, honest
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "guard.py"
 
@@ -23,7 +23,9 @@ def study(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(BENCHMARK)
 
 
-def _agrees(found: np.ndarray, said: tuple[Spread, Spread], least: tuple[float, float] = (0.03, 0.3)) -> None:
+def _agrees(
+    found: np.ndarray, said: tuple[ContestSpread, ContestSpread], least: tuple[float, float] = (0.03, 0.3)
+) -> None:
     """Means of contests beside the plan's, within four standard errors and what normal errors of teams neglect.
 
     Of few contests the spread is known badly: ``least`` is what it is taken for at least.
@@ -82,7 +84,7 @@ def test_the_benchmark_prints_the_marks_of_the_certificate(
 
 
 def test_every_policy_is_in_the_plan_and_569_labels_are_void() -> None:
-    rows = table(Asked(records=25_000, teams=10))
+    rows = table(PlanQuestion(records=25_000, teams=10))
     for word in ("public", "noise", "ledger", "replaced", "record of all teams", "final release", "ranks", "nothing"):
         assert any(word in row.policy for row in rows), word
     (best,) = [row for row in rows if row.recommended]
@@ -91,7 +93,7 @@ def test_every_policy_is_in_the_plan_and_569_labels_are_void() -> None:
     assert best.kendall.mean == max(kept)
     ranks = next(row for row in rows if "ranks" in row.policy)
     assert not ranks.recommended
-    small = table(Asked(records=569, teams=100))
+    small = table(PlanQuestion(records=569, teams=100))
     (poor,) = [row.worth for row in small if row.recommended]
     assert poor is not None
     assert "most of that order is chance" in "\n".join(poor.lines())

@@ -67,7 +67,7 @@ def reached(policy: GuardedBoard, name: str, games: int) -> np.ndarray:
     """Shares of right guesses, one a game; none where the attack does not fit."""
     attack = Builder(HOST).build(Kind.ATTACK, name, "attack")
     setting = Setting(data=DATA, attack=attack, defences=(policy,))
-    if attack.refusal(CHANNEL.threat(setting)):
+    if attack.unsupported_reason(CHANNEL.threat(setting)):
         return np.array([])
     played = [
         CHANNEL.play(setting, curator_rng=np.random.default_rng([game, 1]), attack_rng=np.random.default_rng([game, 2]))
@@ -105,7 +105,7 @@ def test_a_record_board_is_descended_and_ranks_are_compared_through_the_public_i
         setting = Setting(data=small, attack=Builder(HOST).build(Kind.ATTACK, name, "attack"), defences=(policy,))
         threat = channel.threat(setting)
         assert setting.attack is not None
-        assert setting.attack.refusal(threat) == ""
+        assert setting.attack.unsupported_reason(threat) == ""
         played = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
         assert played.n_correct == played.n_records
         assert GuardedGain().ceilings(threat) == ()  # of so many answers nothing is proved, and nothing is printed

@@ -37,7 +37,7 @@ def played(word: str, attack: str, policy: GuardedBoard, data: LabelSet, games: 
     chosen = BUILDER.build(Kind.ATTACK, *_spec(attack))
     setting = Setting(data=data, attack=chosen, defences=(policy,))
     threat = channel.threat(setting)
-    assert chosen.refusal(threat) == ""
+    assert chosen.unsupported_reason(threat) == ""
     shares = []
     for game in range(games):
         outcome = channel.play(
@@ -144,7 +144,7 @@ def test_what_a_board_cuts_an_attack_is_told() -> None:
     """Rows sum to one: who relies on more says that it cannot play."""
     chosen = BUILDER.build(Kind.ATTACK, *_spec("ranked-columns"))
     setting = Setting(data=made(24, 3), attack=chosen, defences=(GuardedBoard(),))
-    assert "sum to one" in chosen.refusal(ScoreChannel(metric=metric("roc-auc-ovr")).threat(setting))
+    assert "sum to one" in chosen.unsupported_reason(ScoreChannel(metric=metric("roc-auc-ovr")).threat(setting))
 
 
 def test_a_metric_without_a_range_must_be_given_one_and_what_is_cut_promises_nothing() -> None:
@@ -179,7 +179,7 @@ def test_a_metric_is_in_a_game_what_it_is_in_a_child(tmp_path: Path) -> None:
     policy = GuardedBoard()
     threat = ScoreChannel(metric=metric("average-precision")).threat(Setting(data=made(24)))
     child = metric_of(policy._policy(threat), tmp_path)
-    assert isinstance(child, scoring.Own)
+    assert isinstance(child, scoring.OwnMetric)
     labels, rows = np.arange(24) % 2, np.random.default_rng(0).random((24, 2))
     assert _Here.of(child).score(labels, rows, 2) == child.score(labels, rows, 2)
     for game in (child, _Here.of(child)):

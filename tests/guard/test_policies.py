@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.statistics.proportions import game_p_value
-from labelinf_guard.board import Answer, Board, Refused
+from labelinf_guard.board import Board, TeamAnswer, TeamRefusal
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.certificate.transcripts import transcript_bits
@@ -50,7 +50,7 @@ def begin(tmp_path: Path) -> Callable[..., Board]:
 
 def told(board: Board, rows: np.ndarray, team: str = "a") -> str:
     answer = board.submit(team, csv(rows))
-    assert isinstance(answer, Answer), answer
+    assert isinstance(answer, TeamAnswer), answer
     return answer.score
 
 
@@ -194,7 +194,7 @@ def test_climbing_a_record_board_is_charged_and_stays_below_its_certificate(begi
         for at in range(80):
             tried = np.where(rng.random(N) < 0.3, 1 - guess, guess)
             answer = board.submit(f"t{at % 3}", csv(tried))
-            if isinstance(answer, Refused):
+            if isinstance(answer, TeamRefusal):
                 assert answer.reason == "This board has told all that it will."
                 break
             assert answer.score >= record
@@ -219,7 +219,7 @@ def test_a_record_board_says_nothing_of_what_has_no_score_and_closes_when_a_copy
     board.close()
     assert Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), StepClock(), lost=2) == 2
     again = Board.open(board._path, clock=StepClock())
-    assert again.submit("c", csv(1 - LABELS)) == Refused(
+    assert again.submit("c", csv(1 - LABELS)) == TeamRefusal(
         reason="This board is closed: the record that it told may be lost."
     )
     assert faults(again) == ()
@@ -249,7 +249,7 @@ def test_ranks_alone_give_every_label_away_and_the_certificate_says_so(begin: Ca
     assert told(even, LABELS ^ (np.arange(N) == 2)) == "2"  # as good as the second: nobody is told which came first
     closing = begin(text, "per_board = 900\nbits = 20")
     answers = [closing.submit("a", csv(base + (np.arange(N) == at))) for at in range(20)]
-    answered = sum(isinstance(answer, Answer) for answer in answers)
+    answered = sum(isinstance(answer, TeamAnswer) for answer in answers)
     assert 3 <= answered < 12
     assert closing.ledger.book.spent <= 20 * 1024
     assert 0.5 + closing.certificate().now < 1

@@ -13,11 +13,11 @@ from click.testing import CliRunner
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.board import Answer, Board, Refused
+from labelinf_guard.board import Board, TeamAnswer, TeamRefusal
 from labelinf_guard.certificate.statement import counted
 from labelinf_guard.clock import StepClock
 from labelinf_guard.commands import guard
-from labelinf_guard.plan import Asked, lines, table
+from labelinf_guard.plan import PlanQuestion, lines, table
 from labelinf_guard.policy import read_policy
 from labelinf_guard.recommendation import toml
 from labelinf_privacy.words import SeededWords
@@ -44,7 +44,7 @@ def played(board: Board, teams: int) -> int:
                 rows = rng.random(len(ids)) if not board.expected.classes_predicted else rng.integers(0, 2, len(ids))
                 text = "id,prediction\n" + "".join(f"{name},{row}\n" for name, row in zip(ids, rows, strict=True))
                 told = board.submit(f"t{team}", text.encode())
-                if isinstance(told, Refused):
+                if isinstance(told, TeamRefusal):
                     break
                 day += 1
         if not day:
@@ -56,14 +56,14 @@ def played(board: Board, teams: int) -> int:
 @pytest.mark.parametrize(
     ("asked", "policy"),
     [
-        (Asked(records=N, metric="roc-auc", gain=0.05, teams=2, submissions=12), "% public"),
-        (Asked(records=400, gain=0.15, teams=3, submissions=100), "surprise ledger"),
-        (Asked(records=400, gain=0.2, teams=1, submissions=30), "labels replaced"),
-        (Asked(records=400, gain=0.2, teams=1, submissions=20, counts_known=False), "noise"),
+        (PlanQuestion(records=N, metric="roc-auc", gain=0.05, teams=2, submissions=12), "% public"),
+        (PlanQuestion(records=400, gain=0.15, teams=3, submissions=100), "surprise ledger"),
+        (PlanQuestion(records=400, gain=0.2, teams=1, submissions=30), "labels replaced"),
+        (PlanQuestion(records=400, gain=0.2, teams=1, submissions=20, counts_known=False), "noise"),
     ],
 )
 def test_what_is_recommended_is_a_board_that_answers_as_often_as_it_says(
-    asked: Asked, policy: str, tmp_path: Path
+    asked: PlanQuestion, policy: str, tmp_path: Path
 ) -> None:
     (worth,) = [row.worth for row in table(asked) if policy in row.policy and row.worth is not None]
     with_board = begun(tmp_path, worth.board, asked.records)
@@ -93,7 +93,7 @@ def test_a_target_that_allows_no_answer_is_refused_and_one_that_allows_few_says_
     rows = np.random.default_rng(0).random(N)
     told = board.submit("a", ("id,prediction\n" + "".join(map("{},{}\n".format, ids, rows))).encode())
 
-    assert isinstance(told, Answer)
+    assert isinstance(told, TeamAnswer)
     assert 1 <= sure <= 5
     assert sure - 1 <= told.left <= sure
     board.close()
@@ -143,7 +143,7 @@ def test_a_policy_is_written_as_it_is_read(tmp_path: Path) -> None:
 
 def test_one_thing_is_said_in_the_singular() -> None:
     assert (counted(1, "team"), counted(2, "team")) == ("1 team", "2 teams")
-    said = "\n".join(lines(table(Asked(records=25_000, teams=1, submissions=1))))
+    said = "\n".join(lines(table(PlanQuestion(records=25_000, teams=1, submissions=1))))
     assert "1 answer of all teams together; 1 submission of each team" in said
     assert " 1 answers" not in said
     assert " 1 exact scores" not in said
@@ -152,7 +152,7 @@ def test_one_thing_is_said_in_the_singular() -> None:
 def test_no_attack_is_printed_above_what_is_proved() -> None:
     """300 labels of eleven values: the share of 33.48 labels is 33 of them."""
     found = table(
-        Asked(records=300, teams=1, submissions=300, values=(0.0, 5.0, 0.5), metric="mae", counts_known=False)
+        PlanQuestion(records=300, teams=1, submissions=300, values=(0.0, 5.0, 0.5), metric="mae", counts_known=False)
     )
     known = [(row.attack, row.proves) for row in found if row.attack is not None and row.proves is not None]
     assert known

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from labelinf_guard.audit import odometer
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock
 from labelinf_guard.status import shown, status_of
@@ -35,7 +35,7 @@ def begin(folder: Path, labels: np.ndarray, text: str, metric: str = "accuracy",
 def send(board: Board, rows: Any, team: str = "a") -> str:
     text = "id,prediction\n" + "".join(f"r{at:04d},{row}\n" for at, row in enumerate(rows))
     answer = board.submit(team, text.encode())
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, TeamAnswer)
     return answer.score
 
 

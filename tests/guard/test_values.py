@@ -14,11 +14,11 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_guard import shipped
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.clock import StepClock
 from labelinf_guard.files import State, derived, read_key
 from labelinf_guard.ledger.verify import verify
-from labelinf_guard.metrics import Exact, metric_named
+from labelinf_guard.metrics import ExactMetric, metric_named
 from labelinf_guard.policy import BoardPart, Policy, read_policy
 from labelinf_guard.terms import Sizes, final_ratio, metric_of
 
@@ -40,12 +40,12 @@ def csv(rows: np.ndarray) -> bytes:
     return ("id,prediction\n" + "".join(f"r{at:02d},{row!r}\n" for at, row in enumerate(rows.tolist()))).encode()
 
 
-def kinds() -> list[Exact]:
+def kinds() -> list[ExactMetric]:
     return [metric_named(name, {}, ["-1.0", "1.5", "4.0"]) for name in ("mae", "mse", "rmse")]
 
 
 @pytest.mark.parametrize("metric", kinds(), ids=["mae", "mse", "rmse"])
-def test_no_label_moves_a_score_of_values_further_than_is_said(metric: Exact) -> None:
+def test_no_label_moves_a_score_of_values_further_than_is_said(metric: ExactMetric) -> None:
     """All labels of three records, and predictions at and beyond both ends; the bound is attained but for a grid."""
     ends = [np.array(rows) for rows in itertools.product((-9.0, -1.0, 0.3, 4.0), repeat=3)]
     moved = Fraction(0)
@@ -67,13 +67,13 @@ def test_an_answer_is_the_rounded_score_of_predictions_cut_to_the_range(name: st
     opened = Board.init(path, clock=StepClock())
     rows = np.random.default_rng(1).normal(1, 4, 60)
     told = opened.submit("a", csv(rows))
-    assert isinstance(told, Answer)
+    assert isinstance(told, TeamAnswer)
     labels = (opened.scored - 2) / 2
     away = np.abs(np.clip(rows, -1, 4)[opened.public] - labels)
     score = {"mae": away.mean(), "mse": (away**2).mean(), "rmse": np.sqrt((away**2).mean())}[name]
     assert float(told.score) == pytest.approx(score, abs=5.001e-4)
     spent = opened.ledger.book.spent
-    assert opened.submit("b", csv(np.where(rows > 4, 1e300, rows))) == Answer(score=told.score, left=100)
+    assert opened.submit("b", csv(np.where(rows > 4, 1e300, rows))) == TeamAnswer(score=told.score, left=100)
     assert opened.ledger.book.spent == spent
     assert "Not covered: guesses near a label that are not the label" in opened.certificate().sentences()[-1]
     opened.close()
@@ -86,7 +86,7 @@ def test_values_have_noise_records_and_cuts(show: str, tmp_path: Path) -> None:
     opened = Board.init(board(tmp_path, "rmse" if "noise" in show else "mse", show), clock=StepClock())
     for at in range(3):
         told = opened.submit("a", csv(np.full(60, at / 2)))
-        assert isinstance(told, Answer)
+        assert isinstance(told, TeamAnswer)
         assert 0 <= float(told.score) <= 25
     opened.close()
 
@@ -118,7 +118,7 @@ def test_a_metric_of_values_is_scored_in_a_child(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "[limits]\nseconds = 60.0\n")
     opened = Board.init(path, clock=StepClock())
     told = opened.submit("a", csv((opened._labels.codes - 2) / 2))
-    assert told == Answer(score=" 1.000", left=99)  # as wide as what is below zero
+    assert told == TeamAnswer(score=" 1.000", left=99)  # as wide as what is below zero
     opened.close()
 
 
@@ -153,7 +153,7 @@ def test_sealed_scores_of_values_are_released_with_noise(metric: str, tmp_path: 
     path.write_text(path.read_text().replace("counts_known = false", "") + "[final]\nscores = 2\nnoise = 3.0\n")
     opened = Board.init(path, clock=StepClock())
     for team in "ab":
-        assert isinstance(opened.submit(team, csv(np.full(60, float(ord(team) % 4)))), Answer)
+        assert isinstance(opened.submit(team, csv(np.full(60, float(ord(team) % 4)))), TeamAnswer)
     assert [row["team"] for row in opened.release()] == ["a", "b"]
     opened.close()
     state = State.of(path)

@@ -39,7 +39,7 @@ def run(attack: OutputAttack, probabilities: Floats, references: References | No
         references=0 if references is None else len(references.planted),
     )
     threat = OutputThreat(n_records=n, n_classes=k, prior=(1 / k,) * k, declared=view)
-    assert attack.refusal(threat) == ""
+    assert attack.unsupported_reason(threat) == ""
     release = Release(
         probabilities=probabilities, log_probabilities=np.log(np.maximum(probabilities, view.smallest)), losses=losses
     )
@@ -246,7 +246,7 @@ def test_the_baseline_looks_at_nothing() -> None:
 def test_an_attack_says_what_it_lacks(attack: OutputAttack, view: View, classes: int, refusal: str) -> None:
     threat = OutputThreat(n_records=5, n_classes=classes, prior=(1 / classes,) * classes, declared=view)
 
-    assert attack.refusal(threat) == refusal
+    assert attack.unsupported_reason(threat) == refusal
 
 
 def test_log_odds_are_logarithms_of_odds() -> None:

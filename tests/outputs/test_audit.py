@@ -21,9 +21,9 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.statistics import epsilon_bounds
-from labelinf_outputs.audit.claim import Claim
-from labelinf_outputs.audit.decision import Word
-from labelinf_outputs.audit.findings import Audit, Seen
+from labelinf_outputs.audit.claim import PrivacyClaim
+from labelinf_outputs.audit.decision import OutputsWord
+from labelinf_outputs.audit.findings import Observation, OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted, read_planted
 from labelinf_outputs.audit.predictions import read_predictions
@@ -62,11 +62,11 @@ def files(folder: Path, keep: float, *, seed: int = 0, losses: bool = False, res
     }
 
 
-def audited(given: dict[str, str], **options: Any) -> Audit:
+def audited(given: dict[str, str], **options: Any) -> OutputsAudit:
     return audit_outputs(read_planted(**given), BUILDER, rng=np.random.default_rng(0), **options)
 
 
-def word(found: Audit, attack: str) -> Seen:
+def word(found: OutputsAudit, attack: str) -> Observation:
     return next(item.word for item in found.findings if item.attack == attack)
 
 
@@ -83,10 +83,10 @@ def cli(*arguments: str) -> Result:
 def test_a_memorising_model_leaks(tmp_path: Path) -> None:
     found = audited(files(tmp_path, keep=1.0))
 
-    assert word(found, "lia-threshold") is Seen.COUNTED
-    assert word(found, "blind-guess") is Seen.NOTHING
-    assert word(found, "calibrated") is word(found, "loss-inversion") is Seen.REFUSED
-    assert found.decision.word is Word.LEAKS
+    assert word(found, "lia-threshold") is Observation.COUNTED
+    assert word(found, "blind-guess") is Observation.NOTHING
+    assert word(found, "calibrated") is word(found, "loss-inversion") is Observation.REFUSED
+    assert found.decision.word is OutputsWord.LEAKS
     assert not found.decision.refuted
     assert found.decision.proof is not None
     assert 4 < found.decision.level <= found.decision.proof.provable
@@ -96,11 +96,12 @@ def test_randomised_response_is_not_accused_and_resampling_is(tmp_path: Path) ->
     """Nominal epsilon .3. Ten seeds of the broken one; the right one is wrongly accused in at most 5 % of audits."""
     keep = epsilon_bounds.label_dp_ceiling(0.3, 2)
     caught = [
-        audited(files(tmp_path, keep, seed=seed, resample=True), claim=Claim(epsilon=0.3)).decision.refuted
+        audited(files(tmp_path, keep, seed=seed, resample=True), claim=PrivacyClaim(epsilon=0.3)).decision.refuted
         for seed in range(10)
     ]
     accused = [
-        audited(files(tmp_path, keep, seed=seed), claim=Claim(epsilon=0.3)).decision.refuted for seed in range(40)
+        audited(files(tmp_path, keep, seed=seed), claim=PrivacyClaim(epsilon=0.3)).decision.refuted
+        for seed in range(40)
     ]
 
     assert sum(caught) == 10  # each with probability above .9999
@@ -108,10 +109,10 @@ def test_randomised_response_is_not_accused_and_resampling_is(tmp_path: Path) ->
 
 
 def test_losses_of_the_planted_labels_are_called_what_they_are(tmp_path: Path) -> None:
-    found = audited(files(tmp_path, keep=0.6, losses=True), claim=Claim(epsilon=1.0))
+    found = audited(files(tmp_path, keep=0.6, losses=True), claim=PrivacyClaim(epsilon=1.0))
 
-    assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Seen.VIEW_REVEALS
-    assert found.decision.word is Word.LEAKS  # by the threshold, which reads no loss and was committed to
+    assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Observation.VIEW_REVEALS
+    assert found.decision.word is OutputsWord.LEAKS  # by the threshold, which reads no loss and was committed to
     assert 0 < found.decision.level < 1.0  # what was read from the view refutes nothing
 
 
@@ -124,7 +125,7 @@ def test_references_let_calibrated_attacks_play(tmp_path: Path) -> None:
 
     found = audited({**given, "references": str(tmp_path / "r.npz")})
 
-    assert {word(found, name) for name in ("calibrated", "lira")} <= {Seen.ABOVE, Seen.COUNTED}
+    assert {word(found, name) for name in ("calibrated", "lira")} <= {Observation.ABOVE, Observation.COUNTED}
     assert found.decision.voids == ()
     assert found.committed.why == "chosen on 4 reference models"
 
@@ -217,7 +218,7 @@ def test_memory_of_the_trained_label_stands_beside_the_planted_one(tmp_path: Pat
         ),
     }
 
-    found = audited(given, claim=Claim(epsilon=0.5), attacks=["lia-threshold"]).findings[0]
+    found = audited(given, claim=PrivacyClaim(epsilon=0.5), attacks=["lia-threshold"]).findings[0]
 
     assert found.memorised is not None
     assert found.memorised.value == 1.0
@@ -270,7 +271,7 @@ def test_labels_that_are_not_uniform_are_void(tmp_path: Path) -> None:
     given["canaries"] = write(tmp_path / "c.csv", "label", ["yes"] * 400 + ["no"] * 200)
 
     found = audited(given)
-    assert found.decision.word is Word.VOID
+    assert found.decision.word is OutputsWord.VOID
     assert "not uniform over the classes" in found.decision.voids[0]
 
 
@@ -369,7 +370,7 @@ def test_labels_that_references_guess_are_void(tmp_path: Path) -> None:
     np.savez(tmp_path / "r.npz", probabilities=p, labels=np.random.default_rng(0).integers(0, 2, (4, M)))
 
     found = audited({**given, "references": str(tmp_path / "r.npz")})
-    assert found.decision.word is Word.VOID
+    assert found.decision.word is OutputsWord.VOID
     assert "the reference models alone, which never saw them, guess" in found.decision.voids[0]
 
 
@@ -553,7 +554,7 @@ def test_a_delta_and_a_mu_are_refuted_for_many_classes(tmp_path: Path) -> None:
         "canaries": write(tmp_path / "c.csv", "label", ["abc"[label] for label in labels]),
     }
 
-    for claim in (Claim(epsilon=1.0, delta=0.01), Claim(mu=1.0)):
+    for claim in (PrivacyClaim(epsilon=1.0, delta=0.01), PrivacyClaim(mu=1.0)):
         found = audited(given, claim=claim)
         assert found.decision.refuted
         assert found.decision.proof is not None
@@ -594,7 +595,10 @@ def test_a_foreign_attack_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_delta_of_two_classes_proves_a_little_less(tmp_path: Path) -> None:
     given = files(tmp_path, keep=0.9)
-    pure, approximate = audited(given, claim=Claim(epsilon=1.0)), audited(given, claim=Claim(epsilon=1.0, delta=1e-4))
+    pure, approximate = (
+        audited(given, claim=PrivacyClaim(epsilon=1.0)),
+        audited(given, claim=PrivacyClaim(epsilon=1.0, delta=1e-4)),
+    )
 
     assert 1.0 < approximate.decision.level < pure.decision.level
     assert pure.decision.proof is not None
@@ -636,8 +640,8 @@ def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: p
     found = audited(given)
     shown = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
 
-    assert word(found, "blind-guess") is Seen.FAILED
-    assert found.decision.word is Word.LEAKS
+    assert word(found, "blind-guess") is Observation.FAILED
+    assert found.decision.word is OutputsWord.LEAKS
     assert re.search(r"blind-guess +failed: ZeroDivisionError in \S*test_audit, line", shown)
     assert "by nothing" not in shown
     with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError in"):
@@ -732,7 +736,7 @@ def test_an_infinite_loss_names_the_class_that_was_shown_as_impossible(tmp_path:
 
     found = audited(given, attacks=["loss-inversion"]).findings[0]
 
-    assert (found.correct, found.guesses, found.word) == (30, 30, Seen.VIEW_REVEALS)
+    assert (found.correct, found.guesses, found.word) == (30, 30, Observation.VIEW_REVEALS)
 
 
 @pytest.mark.parametrize("view", [View(resolution=0.1), TOP_ONE])
@@ -760,7 +764,7 @@ np.mean = np.sum = lambda *a, **k: 0.25
 class Stranger(OutputAttack):
     how: str = "plays"
 
-    def refusal(self, threat):
+    def unsupported_reason(self, threat):
         return os._exit(4) if self.how == "refuses" else None
 
     def run(self, oracle, rng):
@@ -785,7 +789,7 @@ def test_a_strangers_attack_is_asked_in_a_copy_of_the_process(install_fake: Any,
     given = files(tmp_path, 1.0)
     attacks = [f"stranger(how={how})" for how in ("plays", "exits", "stops", "refuses")]
 
-    def played(*attacks: str) -> Audit:
+    def played(*attacks: str) -> OutputsAudit:
         builder = Builder(Host.load())
         return audit_outputs(read_planted(**given), builder, attacks=attacks, rng=np.random.default_rng(0))
 
@@ -796,7 +800,7 @@ def test_a_strangers_attack_is_asked_in_a_copy_of_the_process(install_fake: Any,
     assert told[attacks[1]].refusal == f"attack {attacks[1]}: its process ended with exit code 3"
     assert "KeyboardInterrupt" in told[attacks[2]].refusal
     assert told[attacks[3]].refusal == f"attack {attacks[3]}: its process ended with exit code 4"
-    assert {told[attack].word for attack in attacks[1:]} == {Seen.FAILED}
+    assert {told[attack].word for attack in attacks[1:]} == {Observation.FAILED}
     alone = audited(given, attacks=["lia-threshold"])
     assert told["lia-threshold"].correct == alone.findings[0].correct
     assert "strange_outputs" not in sys.modules

@@ -17,9 +17,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_outputs.audit.claim import Claim
-from labelinf_outputs.audit.decision import POWER, Decision, Word
-from labelinf_outputs.audit.findings import Audit, Seen
+from labelinf_outputs.audit.claim import PrivacyClaim
+from labelinf_outputs.audit.decision import POWER, Decision, OutputsWord
+from labelinf_outputs.audit.findings import Observation, OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.power import Power
@@ -48,7 +48,7 @@ def given(said: Labels, planted: Labels, n_classes: int, *, control: bool = Fals
     )
 
 
-def audited(known: Planted, *attacks: str, **options: Any) -> Audit:
+def audited(known: Planted, *attacks: str, **options: Any) -> OutputsAudit:
     return audit_outputs(known, BUILDER, attacks=attacks, rng=np.random.default_rng(0), **options)
 
 
@@ -114,7 +114,7 @@ def test_randomised_response_is_told_in_one_word_in_every_audit() -> None:
         said = np.where(rng.random(100) < 1 / (1 + math.exp(-0.5)), planted, 1 - planted)
         found = audited(given(said, planted, 2, control=True)).decision
         proving += found.level > 0
-        assert (found.word is Word.LEAKS) is (found.level > 0) is (found.status == 1) is bool(found.remedy)
+        assert (found.word is OutputsWord.LEAKS) is (found.level > 0) is (found.status == 1) is bool(found.remedy)
         assert found.status in (1, 3)
         assert found.proof is not None
         assert found.proof.share is not None
@@ -147,10 +147,10 @@ def test_wrong_guesses_of_ten_classes_prove_what_a_class_left_out_tells() -> Non
 
     found = audited(given((planted + 1) % 10, planted, 10))
 
-    assert found.decision.word is Word.LEAKS
+    assert found.decision.word is OutputsWord.LEAKS
     share = 0.025 ** (1 / 300)  # of wrong guesses, at least
     assert found.decision.level == pytest.approx(math.log(share / (1 - share) / 9))
-    assert found.findings[0].word is not Seen.COUNTED  # blind-guess is beside
+    assert found.findings[0].word is not Observation.COUNTED  # blind-guess is beside
 
 
 @pytest.mark.parametrize(("m", "status"), [(300, 3), (1000, 0)])
@@ -160,16 +160,16 @@ def test_a_claim_passes_only_where_twice_as_much_would_have_been_refuted(m: int,
     planted = rng.integers(0, 2, m)
     said = np.where(rng.random(m) < 1 / (1 + math.exp(-0.3)), planted, 1 - planted)
 
-    found = audited(given(said, planted, 2), claim=Claim(epsilon=0.3)).decision
+    found = audited(given(said, planted, 2), claim=PrivacyClaim(epsilon=0.3)).decision
 
     assert not found.refuted
-    assert found.power == Power(claim=Claim(epsilon=0.3), n_classes=2).against_twice(m, m)
+    assert found.power == Power(claim=PrivacyClaim(epsilon=0.3), n_classes=2).against_twice(m, m)
     assert (found.power >= POWER) is (status == 0)
     assert found.status == status
 
 
-@pytest.mark.parametrize("claim", [Claim(epsilon=0.3, delta=1e-5), Claim(mu=0.3)], ids=str)
-def test_an_attack_that_declines_half_of_its_guesses_passes_no_claim_of_disasters(claim: Claim) -> None:
+@pytest.mark.parametrize("claim", [PrivacyClaim(epsilon=0.3, delta=1e-5), PrivacyClaim(mu=0.3)], ids=str)
+def test_an_attack_that_declines_half_of_its_guesses_passes_no_claim_of_disasters(claim: PrivacyClaim) -> None:
     """Randomised response of 3, sold as .3: status 0 and a power of 99.6 %, as if all 1 000 guesses had been made."""
     rng = np.random.default_rng(6)
     planted = rng.integers(0, 2, 1000)
@@ -186,7 +186,7 @@ def test_an_attack_that_declines_half_of_its_guesses_passes_no_claim_of_disaster
 
 def test_the_power_that_is_printed_is_that_of_the_audit() -> None:
     """2 000 simulated audits of randomised response at twice the claim: refuted as often as is said, within 4 sigma."""
-    rng, claim, m = np.random.default_rng(2), Claim(epsilon=0.5), 200
+    rng, claim, m = np.random.default_rng(2), PrivacyClaim(epsilon=0.5), 200
     said = Power(claim=claim, n_classes=3).against_twice(m, m)
     right = rng.binomial(m, math.e / (math.e + 2), 2000)
     level = {c: claim.proved(c, m - c, m, n_classes=3, n_canaries=m) for c in set(right.tolist())}
@@ -208,7 +208,7 @@ def test_what_is_read_from_a_loss_proves_nothing_however_few_the_labels(m: int, 
 
     assert found.level == 0
     assert found.status == 3
-    assert (found.word is Word.VOID) is (m > 5)  # five labels prove nothing
+    assert (found.word is OutputsWord.VOID) is (m > 5)  # five labels prove nothing
 
 
 @pytest.mark.parametrize("n_classes", [2, 10])
@@ -229,7 +229,7 @@ def test_the_bound_lies_above_the_truth_in_at_most_five_audits_of_a_hundred(
     weights[0] = 1.0 if wrong else odds
     said = (planted + rng.choice(n_classes, (runs, m), p=weights / weights.sum())) % n_classes
     right = (said == planted).sum(axis=1)
-    claim = Claim()
+    claim = PrivacyClaim()
     level = {c: claim.proved(c, m - c, m, n_classes=n_classes, n_canaries=m) for c in set(right.tolist())}
 
     above = np.mean([level[c] > epsilon for c in right.tolist()])
@@ -239,11 +239,11 @@ def test_the_bound_lies_above_the_truth_in_at_most_five_audits_of_a_hundred(
 
 def test_nothing_of_a_decision_can_be_set_against_the_rest() -> None:
     """Word, status and remedy have no value of their own."""
-    proof = Claim().proof(np.ones(100, dtype=bool), 100, n_classes=2, n_canaries=100)
-    found = Decision(claim=Claim(), found=proof)
+    proof = PrivacyClaim().proof(np.ones(100, dtype=bool), 100, n_classes=2, n_canaries=100)
+    found = Decision(claim=PrivacyClaim(), found=proof)
 
-    assert (found.word, found.status) == (Word.LEAKS, 1)
+    assert (found.word, found.status) == (OutputsWord.LEAKS, 1)
     for name in ("word", "status", "level", "refuted", "remedy"):
         with pytest.raises(AttributeError):
             setattr(found, name, None)
-    assert Decision(claim=Claim(), found=proof, voids=("shifted",)).status == 3
+    assert Decision(claim=PrivacyClaim(), found=proof, voids=("shifted",)).status == 3

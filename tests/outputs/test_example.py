@@ -15,9 +15,9 @@ from labelinf_core.contracts.documents import csv_text
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.commands import SAMPLES
-from labelinf_outputs.audit.claim import Claim
-from labelinf_outputs.audit.decision import Word
-from labelinf_outputs.audit.findings import Audit
+from labelinf_outputs.audit.claim import PrivacyClaim
+from labelinf_outputs.audit.decision import OutputsWord
+from labelinf_outputs.audit.findings import OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs, plant
@@ -26,12 +26,15 @@ SCRIPT = Path(__file__).parents[2] / "examples" / "plant_and_train.py"
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "outputs.md"
 
 
-def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> Audit:
+def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> OutputsAudit:
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(folder), "--mechanism", mechanism])
     runpy.run_path(str(SCRIPT), run_name="__main__")
     given = (str(folder / name) for name in ("predictions.csv", "canaries.csv", "references.npz"))
     return audit_outputs(
-        read_planted(*given), Builder(Host.load(strict=True)), claim=Claim(epsilon=1.0), rng=np.random.default_rng(0)
+        read_planted(*given),
+        Builder(Host.load(strict=True)),
+        claim=PrivacyClaim(epsilon=1.0),
+        rng=np.random.default_rng(0),
     )
 
 
@@ -45,7 +48,7 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     threshold = next(item for item in found.findings if item.attack == "lia-threshold")
 
     assert found.decision.refuted is refuted
-    assert found.decision.word is Word.LEAKS
+    assert found.decision.word is OutputsWord.LEAKS
     assert threshold.memorised is not None
     assert threshold.memorised.value > 0.99
     assert found.decision.voids == ()

@@ -19,7 +19,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.placebo import placebo_p_value, void_verdicts
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Status, Trial, from_json, to_json
 from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
@@ -115,7 +115,7 @@ def played(builder: Builder, folder: Path, attacks: list[str], defences: list[An
     )
     plan = make_plan(Suite(matrix=[matrix], trials=3, seed=0, title="t"), builder, "test.toml")
     store = Store.open(folder, plan)
-    run(plan, store, InProcess(Bench(builder=builder)))
+    run(plan, store, InProcess(TrialRunner(builder=builder)))
     results = summarise(store)
     store.close()
     return results

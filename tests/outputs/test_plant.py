@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomForestClassifier
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.epsilon_bounds import epsilon_lower_bound
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.curves import roc_points
 from labelinf_outputs.audit.findings import Ranking
 from labelinf_outputs.audit.plant import Planting
@@ -446,7 +446,7 @@ def test_a_curve_of_accusations_begins_at_few_false_ones() -> None:
 
 def test_a_plan_says_with_what_power_canaries_refute_a_claim() -> None:
     """Resampling sold as epsilon .3 before 40 canaries: 30 right refute it, which happens with 78 %."""
-    plan = Power(claim=Claim(epsilon=0.3), n_classes=2)
+    plan = Power(claim=PrivacyClaim(epsilon=0.3), n_classes=2)
 
     assert plan.needed(40) == 30
     assert plan.of(40, effective_epsilon(0.3, 2)) == pytest.approx(0.783, abs=1e-3)

@@ -28,7 +28,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing.rules import NotApplicableError
 from labelinf_outputs.game.effects import Mixed, Retrained, Unknown
-from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThreat
+from labelinf_outputs.game.output import ActiveOutputDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import counted, uses
 from labelinf_outputs.game.victims import make_victim
@@ -98,7 +98,7 @@ class Chain(OutputDefence):
     def effects(self, threat: OutputThreat) -> tuple[Effect[Any], ...]:  # type: ignore[override]
         return functools.reduce(OutputThreat.behind, self.stages, threat).effects[len(threat.effects) :]
 
-    def start(self, threat: OutputThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: OutputThreat, rng: np.random.Generator) -> ActiveOutputDefence:
         threats = [*itertools.accumulate(self.stages, OutputThreat.behind, initial=threat)][:-1]
         return Links(
             [(stage, stage.start(known, rng), known) for stage, known in zip(self.stages, threats, strict=True)]
@@ -109,7 +109,7 @@ class Chain(OutputDefence):
 class Links:
     """The stages of a pipeline in one game."""
 
-    links: list[tuple[OutputDefence, ActiveDefence, OutputThreat]]
+    links: list[tuple[OutputDefence, ActiveOutputDefence, OutputThreat]]
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
         for link in reversed(self.links):

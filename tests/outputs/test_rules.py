@@ -98,7 +98,7 @@ class Silent(Honest):
 class Talkative(Honest):
     """Refuses in a paragraph."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return "first\nsecond"
 
 
@@ -106,7 +106,7 @@ class Talkative(Honest):
 class Narrow(Honest):
     """Takes every threat model for its own channel's."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return "" if threat.view.references else "needs references"  # type: ignore[attr-defined]
 
 

@@ -31,7 +31,7 @@ def play(name: str, labels: np.ndarray, classes: int, *defences: str) -> Outcome
     attack = BUILDER.build(Kind.ATTACK, "labelling-table", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
     channel = ScoreChannel(metric=metric(name), queries=25)
-    assert attack.refusal(channel.threat(setting)) == ""
+    assert attack.unsupported_reason(channel.threat(setting)) == ""
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
@@ -36,7 +36,7 @@ def played(fakes: Path, tmp_path: Path) -> Played:
         matrix = Matrix(labels=["fake-labels"], attacks=list(attacks), defences=defences, settings=settings)
         plan = make_plan(Suite(matrix=[matrix], trials=trials, title="test"), builder, "test.toml")
         store = Store.open(tmp_path / plan.digest, plan)
-        run(plan, store, InProcess(Bench(builder=builder)))
+        run(plan, store, InProcess(TrialRunner(builder=builder)))
         _PLAYED[asked] = summarise(store)
         store.close()
         return _PLAYED[asked]

@@ -29,7 +29,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.evaluator.cells import Plan, digest_of
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
@@ -85,7 +85,7 @@ def unkeyed(plan: Plan) -> Plan:
 
 def played(folder: Path, plan: Plan, builder: Builder) -> Results:
     store = Store.open(folder, plan)
-    run(plan, store, InProcess(Bench(builder=builder)))
+    run(plan, store, InProcess(TrialRunner(builder=builder)))
     results = summarise(store)
     store.close()
     return results
@@ -346,7 +346,7 @@ def test_a_channel_that_paints_private_labels_publishes_no_pixel_unless_everythi
     builder = Builder(Host.load(strict=True))
     plan = make_plan(Suite(matrix=[matrix], trials=2, title="t"), builder, "test.toml")
     store = Store.open(tmp_path / "run", plan)
-    run(plan, store, InProcess(Bench(builder=builder)))
+    run(plan, store, InProcess(TrialRunner(builder=builder)))
     results = summarise(store)
     (cell,) = results.cells
     trial = next(iter(cell.trials), None)

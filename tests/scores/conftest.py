@@ -67,7 +67,7 @@ def play(usual_scorer: str) -> Callable[..., Bout]:
         channel = ScoreChannel(loss=loss or LogLoss(), scorer=scorer, queries=queries)
         setting = Setting(data=data or made(n, n_classes, labels), attack=attack, defences=defences)
         threat = channel.threat(setting)
-        assert attack.refusal(threat) == ""
+        assert attack.unsupported_reason(threat) == ""
         rngs = np.random.default_rng(seed).spawn(2)
         outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
         return Bout(outcome=outcome, promise=attack.promise(threat), threat=threat)

@@ -42,8 +42,8 @@ from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.conway_guy import ConwayGuy
 from labelinf_scores.constructions.detecting_matrix import detecting_matrix
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
-from labelinf_scores.constructions.mixed_sets import Columns, layout
-from labelinf_scores.constructions.rows import LossRows, Rows, rows_for
+from labelinf_scores.constructions.mixed_sets import SetColumns, layout
+from labelinf_scores.constructions.rows import LossRows, RowMaker, rows_for
 from labelinf_scores.constructions.weights import Code, Superincreasing
 from labelinf_scores.decoders import exhaustive, meet_in_the_middle
 from labelinf_scores.decoders.between import halves, sums_between
@@ -156,7 +156,7 @@ def of_mixed_sets() -> Iterator[Case]:
     """Halves of groups, of two values or three, and fresh records beside them."""
     for values, halves_of, n_fresh in ((2, 0, 5), (2, 3, 3), (3, 4, 0)):
         places = layout([values] * halves_of, n_fresh=n_fresh, together=1)
-        columns = Columns(places)
+        columns = SetColumns(places)
         matrix = np.array([columns.row(x) for x in range(columns.n_sets)])
         ranges = [values] * len(places)
         own: Decode = lambda answers, c=columns, r=ranges: decode_columns(c, np.array(rounded(answers)), r)  # noqa: E731
@@ -417,7 +417,7 @@ def charged(threat: ScoreThreat, prediction: Any) -> list[Any]:
         return [Fraction(gmpy2.mpq(cost)) for cost in threat.loss.costs(numbers.convert(prediction[None]), numbers)[0]]
 
 
-def of_rows(rows: Rows) -> Case:
+def of_rows(rows: RowMaker) -> Case:
     """Three rows whose steps grow by K: they add up to what they are charged, as far apart as their spreads say."""
     k = rows.threat.n_classes
     unit = to_fixed(min(rows.widest, 8.0) * 0.9 / ((k - 1) * k**2))

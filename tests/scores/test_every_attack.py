@@ -65,7 +65,7 @@ def test_it_refuses_in_a_clause_or_keeps_its_promise(
     setting = Setting(data=data, attack=attack, defences=stages)
     threat = channel.threat(setting)
 
-    refusal = attack.refusal(threat)
+    refusal = attack.unsupported_reason(threat)
     if refusal:
         assert refusal == refusal.strip()
         assert not refusal.endswith(".")

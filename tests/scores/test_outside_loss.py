@@ -67,7 +67,7 @@ def outcomes(loss: AdditiveLoss, scorer: str, n: int) -> dict[str, str]:
         attack = Builder(HOST).build(Kind.ATTACK, name, "test")
         setting = Setting(data=data, attack=attack)
         threat = channel.threat(setting)
-        if refusal := attack.refusal(threat):
+        if refusal := attack.unsupported_reason(threat):
             found[name] = refusal
             continue
         promise = attack.promise(threat)

@@ -81,7 +81,7 @@ def rounds(seed: int, count: int) -> int:
         except InputError:
             continue
         played += 1
-        if attack.refusal(threat):
+        if attack.unsupported_reason(threat):
             continue
         promise = attack.promise(threat)
         right = []
@@ -150,4 +150,4 @@ def test_gaps_without_a_limit_need_noise_with_one(attack: str, loss: str, stages
     defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "test") for stage in stages)
     setting = Setting(data=labelled(20, 2, np.random.default_rng(0)), defences=defences)
     built = BUILDER.build(Kind.ATTACK, attack, "test")
-    assert clause in built.refusal(channel.threat(setting))
+    assert clause in built.unsupported_reason(channel.threat(setting))

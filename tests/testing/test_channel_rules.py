@@ -18,9 +18,9 @@ from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import NotApplicableError, exceeds
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace
-from labelinf_gradients.game.effects import Added, Clipped, Dropped, GradientFacts, Rounded
+from labelinf_gradients.game.effects import Dropped, EntriesRounded, GradientFacts, NoiseAdded, NormClipped
 from labelinf_gradients.game.gradient import (
-    ActiveDefence,
+    ActiveGradientDefence,
     GradientAttack,
     GradientDefence,
     GradientOracle,
@@ -71,7 +71,7 @@ class Empty(OutputDefence):
 class Lowest(GradientAttack):
     """Guesses the row with the smallest sum."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return "" if isinstance(threat, GradientThreat) and threat.batch == 1 else "needs one sample per release"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
@@ -82,7 +82,7 @@ class Lowest(GradientAttack):
 class LowestOfBatches(Lowest):
     """Forgets that a release may be of several samples."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return ""
 
 
@@ -107,7 +107,7 @@ class PeekingAtClients(Lowest):
 class Never(Lowest):
     """Refuses everything."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return "needs the moon"
 
 
@@ -132,7 +132,7 @@ def test_an_attack_that_plays_nowhere_is_not_tried_and_says_why() -> None:
         gradient_attacks.RULES.guesses_every_record(Never())
 
 
-class Change(ActiveDefence):
+class Change(ActiveGradientDefence):
     """Does to averages what it is told to."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
@@ -152,7 +152,7 @@ class Guarded(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         return self.claims
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         return Change(lambda gradient: self.change(gradient, rng))
 
 
@@ -162,7 +162,7 @@ def in_place(gradient: NDArray[np.float64], rng: np.random.Generator) -> NDArray
 
 
 CLAIMING = {name for name, _ in gradient_defences.RULES}  # what cannot be asked for its effects breaks every rule
-ADDED = (Added(std=1.0, model=None),)
+ADDED = (NoiseAdded(std=1.0, model=None),)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ ADDED = (Added(std=1.0, model=None),)
         (Guarded(change=lambda g, rng: g), set()),
         (Guarded(change=lambda g, rng: g, claims=()), set()),
         (Guarded(change=lambda g, rng: np.sign(g), claims=()), {"changes-what-it-says"}),
-        (Guarded(change=lambda g, rng: np.sign(g), claims=(Rounded(),)), set()),
+        (Guarded(change=lambda g, rng: np.sign(g), claims=(EntriesRounded(),)), set()),
         (Guarded(change=lambda g, rng: np.sign(g), claims=(Dropped(),)), set()),
         (Guarded(change=lambda g, rng: 9 * g, claims=(Dropped(),)), {"shortens-as-it-says"}),
         (Guarded(change=lambda g, rng: g + rng.normal(size=g.size), claims=ADDED), set()),
@@ -183,7 +183,7 @@ ADDED = (Added(std=1.0, model=None),)
         (Guarded(change=lambda g, rng: g / 0.0 if not g.any() else g), {"keeps-shapes"}),
         (Guarded(change=lambda g, rng: g + np.random.default_rng().normal(size=g.size)), {"is-seeded"}),
         (Guarded(change=in_place), {"leaves-its-input-alone"}),
-        (Guarded(change=lambda g, rng: g, claims=(Clipped(norm=1.0),)), {"shortens-as-it-says"}),
+        (Guarded(change=lambda g, rng: g, claims=(NormClipped(norm=1.0),)), {"shortens-as-it-says"}),
         (object(), {name for name, _ in gradient_defences.RULES}),
     ],
 )
@@ -198,14 +198,14 @@ class Noisy(ClippedLaplace):
 
     change: Callable[..., Any]
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         return Noise(super().start(threat, rng), lambda gradient: self.change(gradient, rng))
 
 
 class Noise(Change):
     """Clips samples as another does."""
 
-    def __init__(self, clip: ActiveDefence, change: Callable[[Any], Any]) -> None:
+    def __init__(self, clip: ActiveGradientDefence, change: Callable[[Any], Any]) -> None:
         super().__init__(change)
         self.examples = clip.examples  # type: ignore[method-assign]
 

@@ -13,12 +13,12 @@ import pytest
 from labelinf_core.contracts.components import Channel, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_gradients.game.channel import GradientChannel
-from labelinf_gradients.game.effects import Rounded
+from labelinf_gradients.game.effects import EntriesRounded
 from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientGuess
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputAttack, OutputDefence
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.rules.games import channel_of, threat_of
@@ -199,7 +199,7 @@ def test_a_plain_guess_is_scored_and_labels_stay_as_they_are(name: str, data: La
     assert np.array_equal(data.labels, before)
 
 
-class Writing(ActiveDefence):
+class Writing(ActiveScoreDefence):
     """Writes into the labels it is handed, and says them aloud when that fails."""
 
     def answer(self, labels: Any, query: Query, ask: Any) -> Any:
@@ -214,7 +214,7 @@ class Writing(ActiveDefence):
 class WritingDefence(ScoreDefence):
     """Starts an active defence that writes."""
 
-    def start(self, threat: Any, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: Any, rng: np.random.Generator) -> ActiveScoreDefence:
         return Writing()
 
 
@@ -247,7 +247,7 @@ class GradientSpoiler(GradientDefence):
     way: str
 
     def effects(self, threat: Any) -> Any:
-        return (Rounded(),)
+        return (EntriesRounded(),)
 
     def examples(self, gradients: Any, layout: Any) -> Any:
         return SPOILT[self.way][0](gradients)

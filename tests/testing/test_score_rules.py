@@ -16,7 +16,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_privacy.noise.gaussian import Gaussian
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Perturbed, Rounded
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.brier import Brier
@@ -30,7 +30,7 @@ Accused = Callable[..., set[str]]
 class Honest(ScoreAttack):
     """Asks about one record at a time, as far as the budget goes."""
 
-    def lacks(self, threat: Any) -> str:
+    def missing_requirement(self, threat: Any) -> str:
         return "" if threat.n_classes == 2 and threat.n_records > 3 else "needs two classes and four records"
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -148,7 +148,7 @@ def test_what_is_public_cannot_be_changed_and_halves_are_no_guess(accused: Accus
     assert accused(Half(), RULES[Kind.ATTACK]) == {"guesses-every-record"}
 
 
-class Does(ActiveDefence):
+class Does(ActiveScoreDefence):
     """Does to answers what it is told to."""
 
     def __init__(self, does: Callable[..., Any], rng: np.random.Generator) -> None:
@@ -168,7 +168,7 @@ class Doing(ScoreDefence):
     def does(self, threat: Any) -> tuple[Any, ...]:
         return self.says
 
-    def start(self, threat: Any, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: Any, rng: np.random.Generator) -> ActiveScoreDefence:
         return Does(self.acts, rng)
 
 

@@ -13,10 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelinf_core.statistics.epsilon_bounds import label_dp_ceiling
 from labelinf_outputs.attacks.threshold import Threshold
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.committed import Commitment
-from labelinf_outputs.audit.decision import Decision, Word
-from labelinf_outputs.audit.findings import Bout, Finding, Ranking, findings_of
+from labelinf_outputs.audit.decision import Decision, OutputsWord
+from labelinf_outputs.audit.findings import AttackRun, Finding, Ranking, findings_of
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
 from labelinf_privacy.randomised_response import perturb
@@ -52,16 +52,16 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
         release = Release(probabilities=said, log_probabilities=np.log(np.maximum(said, 1e-300)))
         oracle = OutputOracle(threat, release, lambda: pytest.fail("there are no references"))
         guess = Threshold().run(oracle, rng)
-        bout = Bout(
+        run_trial = AttackRun(
             attack="lia-threshold",
             ranked=guess.ranked(planted),
             placebo=guess.labels == rng.integers(0, 2, m),
             trained=guess.labels == labels,
             first=Ranking(canaries=guess.surest(), right=guess.ranked(planted)),
         )
-        claim = Claim(epsilon=epsilon)
-        decision = Decision(claim=claim, found=claim.proof(bout.ranked, m, n_classes=2, n_canaries=m))
-        return findings_of([bout], threat, committed)[bout.attack], decision
+        claim = PrivacyClaim(epsilon=epsilon)
+        decision = Decision(claim=claim, found=claim.proof(run_trial.ranked, m, n_classes=2, n_canaries=m))
+        return findings_of([run_trial], threat, committed)[run_trial.attack], decision
 
     (honest, kept), (_, broken) = audited(trained), audited(planted)
 
@@ -71,6 +71,6 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     ceiling = label_dp_ceiling(epsilon, 2)
     assert abs(honest.accuracy.value - ceiling) < 5 * np.sqrt(ceiling * (1 - ceiling) / m)
     assert 0 < kept.level < epsilon
-    assert kept.word is broken.word is Word.LEAKS
+    assert kept.word is broken.word is OutputsWord.LEAKS
     assert (kept.refuted, broken.refuted) == (False, True)
     assert broken.level > 5

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from labelinf_papers.published.blia import Row, rows, train_fit
+from labelinf_papers.published.blia import PrintedRow, rows, train_fit
 
 
-def row(benchmark: str, epsilon: float) -> Row:
+def row(benchmark: str, epsilon: float) -> PrintedRow:
     return next(item for item in rows() if (item.benchmark, item.epsilon) == (benchmark, epsilon))
 
 

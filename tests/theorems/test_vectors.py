@@ -32,7 +32,7 @@ from labelinf_scores.constructions.weights import superincreasing
 from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.defences.clip import Clip
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.limits import sperner_tau
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
@@ -123,7 +123,7 @@ def labels_per_query(vector: Any) -> None:
         assert span == pytest.approx(case["L"])
         assert 1 + math.floor(math.log2(span / (n * 10 ** -case["d"]))) == case["m_pow2"]
         data = LabelSet(labels=np.arange(n) % 2, class_names=("0", "1"), title="x", provenance="made")
-        defences = (Clip(epsilon=case["eps"]), Round(decimals=case["d"]))
+        defences = (Clip(epsilon=case["eps"]), RoundScore(decimals=case["d"]))
         threat = ScoreChannel(loss=LogLoss(), scorer="float64").threat(Setting(data=data, defences=defences))
         assert PowersBlocks().design(threat).n_labels == case["m_pow2"]
         assert next(BinaryWeights().planner(threat).blocks()).size == case["m_pow2"]

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_equality.game import Ask, EqualityDefence, EqualityThreat, Flipped
@@ -32,10 +32,10 @@ class RandomisedAnswers(EqualityDefence):
         return (Flipped(probability=self.flip, sticky=self.sticky),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The probability."""
         return (
-            Knob(
+            TunableParameter(
                 title="probability that an answer is the opposite",
                 template="randomised-answers(flip={})",
                 weakest=0.001,

@@ -24,7 +24,7 @@ class OneByOne(ScoreAttack):
 
     confidence: float = attrs.field(default=0.9, validator=[attrs.validators.gt(0.5), attrs.validators.lt(1.0)])
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It knows two classes only."""
         return "" if threat.n_classes == 2 else "needs two classes"
 

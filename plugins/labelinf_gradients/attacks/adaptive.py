@@ -52,7 +52,7 @@ class DefenceAware(GradientAttack):
             Dictionary(),
             Llg(),
         )
-        return (*(attack for attack in candidates if not attack.refusal(threat)), PriorGuess())
+        return (*(attack for attack in candidates if not attack.unsupported_reason(threat)), PriorGuess())
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Play it, and say which it was."""

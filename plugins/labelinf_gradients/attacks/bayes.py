@@ -29,7 +29,7 @@ class KnownFeatures(GradientAttack):
     For Gaussian noise this is the Bayes rule: no attack on the released layers does better.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the samples' inputs."""
         return one_sample_each(threat) if threat.features_public else "needs public features"
 
@@ -53,7 +53,7 @@ class OwnSamples(GradientAttack):
     The likelihood of a class is the mean over its samples: the Bayes rule as far as they are like the client's.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs noise, one-hot labels and samples of its own."""
         if threat.batch > 1:
             return one_sample_each(threat)

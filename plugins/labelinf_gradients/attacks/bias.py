@@ -22,7 +22,7 @@ _HALVES = 8  # roundings of a half that such a share may hold
 class LastBias(GradientAttack):
     """Divides the last layer's gradient by its bias's (Aono et al., 2017), then reads off the label."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last layer's bias."""
         return one_sample_each(threat) or _no_bias(threat)
 
@@ -46,7 +46,7 @@ class HiddenBias(GradientAttack):
     evidence counts those where it does not.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs gradients of all layers of a network with biases."""
         layers = "needs the gradients of all layers" if threat.shared is Shared.LAST else ""
         return one_sample_each(threat) or layers or ("" if threat.biases_shared else "needs gradients of biases")

@@ -58,7 +58,7 @@ class Llg(GradientAttack):
 class Rlg(GradientAttack):
     """Finds the classes that are present by linear programmes (RLG, Dang et al., 2021)."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It is exact only where a batch leaves room in the column space."""
         return "" if threat.batch < threat.n_classes - 1 else "needs a batch smaller than K - 1"
 
@@ -71,7 +71,7 @@ class Rlg(GradientAttack):
 class Ilrg(GradientAttack):
     """Solves for the counts with each row's own quotient as its class's feature (iLRG, Ma et al., 2023)."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias."""
         return _refusal(threat, Need.BIAS)
 
@@ -88,7 +88,7 @@ class Ilrg(GradientAttack):
 class Moments(GradientAttack):
     """Solves for the counts with mean probabilities of the adversary's own data (labelinf theory, batches)."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias and auxiliary samples."""
         return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
 
@@ -96,7 +96,7 @@ class Moments(GradientAttack):
         """Count every release."""
         bias, known = oracle.bias_gradients, oracle.auxiliary
         if bias is None or known is None:
-            raise ValueError(self.refusal(oracle.threat))
+            raise ValueError(self.unsupported_reason(oracle.threat))
         probabilities = softmax(oracle.network.classifier(features_of_auxiliary(oracle)))
         means = class_means(probabilities, known[1], oracle.threat.n_classes)
         return Guess(labels=spread_counts(counts.by_moments(bias, means, oracle.threat.batch)))
@@ -109,7 +109,7 @@ class Interpolated(GradientAttack):
     Its inputs are the adversary's own samples, which is more than the made ones of the paper.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias and auxiliary samples."""
         return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
 
@@ -134,7 +134,7 @@ class Interpolated(GradientAttack):
 class Dictionary(GradientAttack):
     """Writes a release as a sum of the mean gradients of the adversary's own data (labelinf theory, batches)."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs auxiliary samples."""
         return _refusal(threat, Need.AUXILIARY)
 

@@ -33,7 +33,7 @@ class ExactSolver(GradientAttack):
         validator=attrs.validators.in_(("known", "auto", "one-hot", "smoothing", "mixup", "mixup-equal")),
     )
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It solves gradients of single samples, whole or scaled, of families that leave something to recover."""
         pattern, facts = BY_FAMILY[threat.family], threat.facts
         few = threat.n_classes <= pattern.continuum_classes(scaled=not facts.clean)

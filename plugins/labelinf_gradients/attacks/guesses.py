@@ -48,7 +48,7 @@ class PriorGuess(GradientAttack):
 class ModelPrediction(GradientAttack):
     """Guesses what the network itself predicts, where inputs are public: no gradient is needed for that."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the samples' inputs."""
         return "" if threat.features_public else "needs public features"
 
@@ -56,6 +56,6 @@ class ModelPrediction(GradientAttack):
         """Predict every sample."""
         inputs = oracle.inputs
         if inputs is None:
-            raise ValueError(self.refusal(oracle.threat))
+            raise ValueError(self.unsupported_reason(oracle.threat))
         features = oracle.network.features(inputs.reshape(-1, inputs.shape[-1]))
         return Guess(labels=softmax(oracle.network.classifier(features)).argmax(axis=1))

@@ -33,7 +33,7 @@ class Idlg(GradientAttack):
 
     use_sign: bool = True
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It reads single samples."""
         return one_sample_each(threat)
 

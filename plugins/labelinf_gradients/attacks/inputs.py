@@ -68,7 +68,7 @@ class InputRecursion(GradientAttack):
 
     as_printed: bool = False
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs all layers' gradients of single samples, whole or in noise."""
         if self.as_printed:
             return _lacks(threat) or ("" if threat.clean else "needs unaltered gradients")
@@ -130,7 +130,7 @@ class GradientMatching(GradientAttack):
     samples: int = attrs.field(default=4, validator=attrs.validators.ge(1))
     iterations: int = attrs.field(default=600, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs all layers' gradients of single samples, unaltered."""
         return _lacks(threat) or (
             "needs unaltered gradients" if not threat.clean else "" if threat.auxiliary else "needs a record of its own"

@@ -32,7 +32,7 @@ class SampleBySample(GradientAttack):
     Needs no bias gradient and no data of its own; exact for batches up to half the number of classes.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs unaltered gradients of one-hot labels, and room in the column space."""
         few = threat.batch <= threat.n_classes // 2
         return _refusal(threat) if few else "needs a batch of at most half the classes"
@@ -71,7 +71,7 @@ class JointRecovery(GradientAttack):
     tries: int = attrs.field(default=12, validator=[attrs.validators.ge(1), attrs.validators.le(10_000)])
     work: float = attrs.field(default=2e11, validator=[attrs.validators.gt(0), attrs.validators.lt(float("inf"))])
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs unaltered gradients of one-hot labels, and enough equations."""
         if threat.batch > threat.n_classes - 2:
             return "needs a batch of at most K - 2"

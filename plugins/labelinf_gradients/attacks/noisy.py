@@ -42,7 +42,7 @@ class MatchedFilter(GradientAttack):
 
     direction: FilterDirection = FilterDirection.MEAN
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It reads single samples, and for the mean direction needs samples of its own."""
         if self.direction is FilterDirection.MEAN and not threat.auxiliary:
             return "needs auxiliary samples"
@@ -63,7 +63,7 @@ class MatchedFilter(GradientAttack):
 class Likelihood(GradientAttack):
     """Fits scale and label to the leading singular pair by least squares (labelinf theory, noise)."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It reads single samples."""
         return one_sample_each(threat)
 

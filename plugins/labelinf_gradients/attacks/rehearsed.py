@@ -13,7 +13,7 @@ from labelinf_core.contracts.components import Guess
 from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.attacks.counts import class_means, features_of_auxiliary
 from labelinf_gradients.batches import counts
-from labelinf_gradients.batches.rehearsal import Own, chosen_counts
+from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 from labelinf_gradients.game.networks import softmax
 
@@ -29,7 +29,7 @@ class RehearsedCounts(GradientAttack):
     step: the simulation of Dimitrov et al. (TMLR 2022), on real samples instead of made ones.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs samples of its own, one-hot labels, and means of gradients that nothing but noise has changed."""
         if threat.batch == 1:
             return "needs more than one sample per release"
@@ -48,7 +48,7 @@ class RehearsedCounts(GradientAttack):
         if biases is not None:  # a feature that is always one
             features = np.concatenate([features, np.ones((len(features), 1))], axis=1)
             releases = np.concatenate([releases, biases[:, :, None].astype(np.float64)], axis=2)
-        own = Own(errors=errors, features=features, classes=classes, prior=np.array(threat.prior))
+        own = ReferenceSamples(errors=errors, features=features, classes=classes, prior=np.array(threat.prior))
         found, name = chosen_counts(
             releases,
             own,
@@ -67,7 +67,7 @@ def _auxiliary(oracle: GradientOracle) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return oracle.auxiliary
 
 
-def _others(oracle: GradientOracle, own: Own) -> Mapping[str, Callable[[NDArray[Any]], NDArray[np.intp]]]:
+def _others(oracle: GradientOracle, own: ReferenceSamples) -> Mapping[str, Callable[[NDArray[Any]], NDArray[np.intp]]]:
     """Return the estimates that need no rehearsal, from gradients (the bias's as the last column) to counts."""
     threat, classifier = oracle.threat, oracle.network.classifier
     batch, width = threat.batch, classifier.weights.shape[1]

@@ -28,7 +28,7 @@ _LEAST_SPREAD = 0.05  # of a logarithm
 class VisibleEntries(GradientAttack):
     """Compares sign and log-size of the entries that are left with those of its own samples, class by class."""
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs own samples, one-hot labels, and entries that were dropped or left alone."""
         if threat.batch > 1 or not threat.auxiliary:
             return one_sample_each(threat) or "needs auxiliary samples"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess, NoiseModel
 from labelinf_gradients.attacks.common import one_sample_each
-from labelinf_gradients.game.effects import Added, GaussianNoise, LaplaceNoise
+from labelinf_gradients.game.effects import GaussianNoise, LaplaceNoise, NoiseAdded
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.noisy.low_bits import gaussian_evidence, laplace_evidence
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -34,7 +34,7 @@ class ZeroMask(GradientAttack):
     Noise on a grid leaves nothing to see. It plays there as well, as certificates rest on that.
     """
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs noise drawn in floats as the last thing that happened, kept in all its bits, and own samples."""
         model = _law(threat.facts.noises[-1]) if len(threat.facts.noises) == 1 else None
         if type(model) not in _EVIDENCE or threat.facts.altered or threat.precision != "float64":
@@ -59,7 +59,7 @@ class ZeroMask(GradientAttack):
         return Guess(labels=score.argmax(axis=1))
 
 
-def _law(noise: Added) -> NoiseModel | None:
+def _law(noise: NoiseAdded) -> NoiseModel | None:
     """Return the law of a noise, as though it had been drawn in floats where it lies on a grid."""
     if isinstance(noise.proof, GaussianNoise):
         return Gaussian(scale=noise.proof.std)

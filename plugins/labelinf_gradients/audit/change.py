@@ -19,7 +19,7 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_gradients import certificates
 from labelinf_gradients.audit.moves import flat
 from labelinf_gradients.defences.clipping import ClippedGaussian
-from labelinf_gradients.game.gradient import ActiveDefence, GradientThreat
+from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientThreat
 
 __all__ = ["Shielded", "Tried", "allowed", "released", "smallest_multiplier", "usual_norm"]
 
@@ -57,7 +57,7 @@ class Shielded:
 
     sends: _Sends
     like: Mapping[str, NDArray[np.float64]]
-    stage: ActiveDefence
+    stage: ActiveGradientDefence
 
     @classmethod
     def around(
@@ -78,7 +78,7 @@ class Shielded:
         return released(self.stage, {name: update.get(name, np.zeros_like(part)) for name, part in self.like.items()})
 
 
-def released(stage: ActiveDefence, update: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+def released(stage: ActiveGradientDefence, update: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
     """Return what a stage that takes the whole of an update for one sample makes of it."""
     row = stage.release(stage.examples(flat(update)[None], ())[0], ())
     pieces = np.split(row, np.cumsum([part.size for part in update.values()])[:-1])

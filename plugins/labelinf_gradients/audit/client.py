@@ -16,15 +16,15 @@ from labelinf_core.specs import Builder
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.conduct import Conduct
-from labelinf_gradients.audit.game import Game, Player, Score, Together, guessed
+from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
 from labelinf_gradients.audit.moves import flat
 from labelinf_gradients.audit.probe import probe
-from labelinf_gradients.audit.updates import Client, Update
+from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.gradient import GradientOracle
 
-__all__ = ["Audit", "Control", "Score", "Together", "audit_client"]
+__all__ = ["ClientAudit", "Control", "Score", "Together", "audit_client"]
 
 _SURE = 0.01  # how seldom what is no leak is called one: an audit is run at every change of a client's code
 _PROBED = 8  # updates whose length is looked at
@@ -51,7 +51,7 @@ class Control:
 
 
 @attrs.frozen(kw_only=True)
-class Audit:
+class ClientAudit:
     """What an audit of a client found.
 
     Attributes:
@@ -117,7 +117,7 @@ class Audit:
 
 
 def audit_client(
-    client: Client,
+    client: UserClient,
     data: LabelSet,
     builder: Builder,
     *,
@@ -128,7 +128,7 @@ def audit_client(
     rng: np.random.Generator,
     clients: int = 1,
     progress: Callable[[str, int], None] = lambda step, of: None,
-) -> Audit:
+) -> ClientAudit:
     """Probe a client, attack it with all that fits, and look for the smallest change that is proved to help.
 
     Args:
@@ -152,7 +152,7 @@ def audit_client(
     progress("probing", 1)
     conduct = probe(client, x[held], data.labels[held], batch)
     together = Together(client=client, clients=clients)
-    game = Game(together=together, conduct=conduct, network=client.network, data=data, held=held, private=private)
+    game = ClientGame(together=together, conduct=conduct, network=client.network, data=data, held=held, private=private)
     sent = game.sent(data.labels[private])
     threat = game.threat(sent[0])
     oracle = game.oracle(threat, sent)
@@ -162,7 +162,7 @@ def audit_client(
     guesses, failed = guessed(players, oracle, rng, lambda name: progress(name, of))
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
     ranked = sorted(right, key=lambda name: (-int(right[name].sum()), name))
-    found = Audit(
+    found = ClientAudit(
         conduct=conduct,
         batch=batch,
         clients=clients,
@@ -229,7 +229,7 @@ def _control(
     )
 
 
-def _own_updates(game: Game, batch: int) -> list[Update]:
+def _own_updates(game: ClientGame, batch: int) -> list[Update]:
     """Return updates about the adversary's own records: a norm that was taken from private ones would tell of them."""
     x, classes = game.own
     rows = np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
@@ -237,7 +237,7 @@ def _own_updates(game: Game, batch: int) -> list[Update]:
 
 
 def _tried(
-    game: Game,
+    game: ClientGame,
     defence: ClippedGaussian,
     like: Update,
     builder: Builder,

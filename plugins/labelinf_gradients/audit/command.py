@@ -14,7 +14,7 @@ from labelinf_core.cli.progress import waiting
 from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
-    from labelinf_gradients.audit.client import Audit
+    from labelinf_gradients.audit.client import ClientAudit
     from labelinf_gradients.audit.saved import Saved
     from labelinf_gradients.defences.clipping import ClippedGaussian
 
@@ -78,7 +78,7 @@ def client(
     from labelinf_core.specs.own_code import watched_function
     from labelinf_gradients.audit.client import audit_client
     from labelinf_gradients.audit.saved import audit_saved
-    from labelinf_gradients.audit.updates import Client, format_seen, read_updates
+    from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates
     from labelinf_gradients.game.clients import scaled
     from labelinf_gradients.game.own_network import load
     from labelinf_gradients.recovery.tensors import FORMATS
@@ -99,7 +99,7 @@ def client(
         context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
     audited = functools.partial(
         audit_client,
-        Client(function=watched_function(client, "client"), name=client, network=network),
+        UserClient(function=watched_function(client, "client"), name=client, network=network),
         data,
         builder,
         samples=samples,
@@ -116,7 +116,7 @@ def client(
     context.exit(_status(found))
 
 
-def _status(found: Audit) -> Exit:
+def _status(found: ClientAudit) -> Exit:
     if found.leaks:
         return Exit.FOUND
     if found.failed:
@@ -131,7 +131,7 @@ def _shown(answer: Answer, lines: list[str]) -> str:
     return "\n".join([*answer.lines(make_console().width), "", *lines])
 
 
-def _answer(found: Audit) -> Answer:
+def _answer(found: ClientAudit) -> Answer:
     best, share = found.scores[0], found.share
     counted = (
         f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
@@ -148,7 +148,7 @@ def _answer(found: Audit) -> Answer:
     return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
 
 
-def _stopped(found: Audit) -> str:
+def _stopped(found: ClientAudit) -> str:
     """Say what is proved to stop it, and what came out of the client behind that."""
     if found.shield is not None:
         return _shielded(found, found.shield)
@@ -171,7 +171,7 @@ def _stopped(found: Audit) -> str:
     return f"{proved}; tried on your client: {tried}"
 
 
-def _shielded(found: Audit, shield: ClippedGaussian) -> str:
+def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     """Say what a client's own shield is worth."""
     what = f"li.shield(norm={shield.norm:g}, multiplier={shield.multiplier:g}), out of which every update came"
     if found.refuted:
@@ -196,7 +196,7 @@ def _up(share: float) -> str:
     return f"{at_most(share)}%"
 
 
-def _costs(found: Audit) -> str:
+def _costs(found: ClientAudit) -> str:
     if found.shield is not None and not found.refuted:
         return (
             f"noise of {found.shield.multiplier:g} times the norm on every entry; T updates about the same records "
@@ -210,7 +210,7 @@ def _costs(found: Audit) -> str:
     )
 
 
-def _lines(found: Audit) -> list[str]:
+def _lines(found: ClientAudit) -> list[str]:
     records = "one record" if found.batch == 1 else f"{found.batch} records"
     summed = f", {found.clients} clients summed" if found.clients > 1 else ""
     batch = found.batch * found.clients
@@ -239,13 +239,13 @@ def _lines(found: Audit) -> list[str]:
     return [*lines, f"ceiling      {_up(found.allows)}, that of its shield"]
 
 
-def _what(found: Audit) -> str:
+def _what(found: ClientAudit) -> str:
     if found.shield is None or found.conduct.recognised:
         return found.conduct.sentence
     return "what its shield hides"
 
 
-def _control_lines(found: Audit) -> list[str]:
+def _control_lines(found: ClientAudit) -> list[str]:
     """Say whether the labels or the records give classes away."""
     if found.control is None:
         return []
@@ -283,7 +283,7 @@ def _saved_lines(saved: Saved) -> list[str]:
     return [*lines, saved.remark] if saved.remark else lines
 
 
-def _document(found: Audit | Saved) -> dict[str, Any]:
+def _document(found: ClientAudit | Saved) -> dict[str, Any]:
     import attrs
 
     known = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {"contradicted": found.contradicted}

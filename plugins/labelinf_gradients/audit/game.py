@@ -21,16 +21,24 @@ from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.audit.change import Shielded
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.moves import Optimiser
-from labelinf_gradients.audit.updates import Client, Update
+from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.batches import counts
-from labelinf_gradients.batches.rehearsal import Own, chosen_counts
+from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import scaled
-from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded, Smoothed
+from labelinf_gradients.game.effects import (
+    Batched,
+    Dropped,
+    EntriesRounded,
+    LocalSteps,
+    NoiseAdded,
+    NormClipped,
+    Smoothed,
+)
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.game.networks import Network, softmax
 
-__all__ = ["Game", "Player", "Score", "Together", "guessed"]
+__all__ = ["ClientGame", "Player", "Score", "Together", "guessed"]
 
 _IMITATION = "imitation"
 _SHARP = 1e-5  # of a difference of parameters: coarser roundings leave about what a half does
@@ -65,7 +73,7 @@ class Together:
         clients: How many they are.
     """
 
-    client: Client | Shielded
+    client: UserClient | Shielded
     clients: int
 
     def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
@@ -76,7 +84,7 @@ class Together:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Game:
+class ClientGame:
     """Clients about whose records an adversary with others of its own sees updates.
 
     Attributes:
@@ -145,13 +153,13 @@ def _threat_of(
     if conduct.steps > 1 and conduct.optimiser is Optimiser.SGD:
         effects.append(LocalSteps(steps=conduct.steps, rate=conduct.rate))
     if conduct.by_record or (math.isnan(conduct.factor) and conduct.known):
-        effects.append(Clipped(norm=conduct.clip if math.isfinite(conduct.clip) else 1e300))
+        effects.append(NormClipped(norm=conduct.clip if math.isfinite(conduct.clip) else 1e300))
     if conduct.kept < 1 or conduct.silent:
         effects.append(Dropped())
     if conduct.levels or conduct.optimiser not in (None, Optimiser.SGD):
-        effects.append(Rounded())
+        effects.append(EntriesRounded())
     if conduct.noise:
-        effects.append(Added(std=conduct.noise / factor / math.sqrt(clients)))
+        effects.append(NoiseAdded(std=conduct.noise / factor / math.sqrt(clients)))
     if not conduct.known:
         effects.append(Unknown(stage="client"))
     names = network.classifier_names
@@ -193,7 +201,7 @@ def _attacks(builder: Builder, threat: GradientThreat) -> dict[str, GradientAtta
     found = {}
     for name in dict.fromkeys((*GradientChannel.strongest(threat), *_BROAD)):
         attack = builder.build(Kind.ATTACK, name, "audit client")
-        if not attack.refusal(threat):
+        if not attack.unsupported_reason(threat):
             found[name] = attack
     return found
 
@@ -218,7 +226,7 @@ def guessed(
 
 
 def _played(attack: GradientAttack, oracle: GradientOracle, rng: np.random.Generator) -> NDArray[np.intp]:
-    with gate.blamed(attack):
+    with gate.attribute_errors(attack):
         guess = attack.run(oracle, rng)
         return gate.guessed(guess, Guess, oracle.threat.n_records, oracle.threat.n_classes)
 
@@ -235,7 +243,7 @@ def _imitated(
     (x, classes), network, threat = oracle.auxiliary, oracle.network, oracle.threat
     features = network.features(x).astype(np.float64)
     errors = softmax(network.classifier(features)) - np.eye(threat.n_classes)[classes]
-    own = Own(errors=errors, features=features, classes=classes, prior=np.array(threat.prior))
+    own = ReferenceSamples(errors=errors, features=features, classes=classes, prior=np.array(threat.prior))
     weight = network.classifier_names[0]
 
     def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:

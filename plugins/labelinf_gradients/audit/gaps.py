@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_gradients.audit.seen import Seen
+from labelinf_gradients.audit.seen import UpdateRows
 
 __all__ = ["Choice", "chosen"]
 
@@ -32,7 +32,7 @@ class Choice(enum.Enum):
         return self not in (Choice.RANDOM_SOMEHOW, Choice.UNKNOWN)
 
 
-def chosen(predicted: NDArray[np.float64], quiet: NDArray[np.float64] | None, seen: Seen) -> Choice:
+def chosen(predicted: NDArray[np.float64], quiet: NDArray[np.float64] | None, seen: UpdateRows) -> Choice:
     """Return how the entries that were sent were chosen.
 
     Args:
@@ -72,7 +72,7 @@ def _always_the_same(alive: NDArray[np.bool_], sent: NDArray[np.bool_]) -> bool:
     return bool((always | never)[often].all() and (always & often).any() and (never & often).any())
 
 
-def _evenly(seen: Seen, alive: NDArray[np.bool_]) -> bool:
+def _evenly(seen: UpdateRows, alive: NDArray[np.bool_]) -> bool:
     """Whether all entries of a parameter are sent about as often when the first batch is asked about again."""
     calls = np.concatenate([seen.sent[:1], seen.again]) != 0
     for place in seen.places:

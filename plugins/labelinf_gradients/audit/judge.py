@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_gradients.audit.seen import Seen
+from labelinf_gradients.audit.seen import UpdateRows
 
-__all__ = ["Fit", "fitted", "signs_agree"]
+__all__ = ["ExplanationFit", "fitted", "signs_agree"]
 
 _EXACT = 1e-4  # share of an update beyond all bounds
 _SAME = 1e-3  # relative spread of one factor
@@ -26,7 +26,7 @@ _SIGNS, _FAINT = 0.999, 1e-4
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Fit:
+class ExplanationFit:
     """How an explanation fits.
 
     Attributes:
@@ -44,7 +44,9 @@ class Fit:
     left: float = 0.0
 
 
-def fitted(seen: Seen, basis: NDArray[np.float64], *, steps: int = 1, gaps: bool = False) -> Fit | None:
+def fitted(
+    seen: UpdateRows, basis: NDArray[np.float64], *, steps: int = 1, gaps: bool = False
+) -> ExplanationFit | None:
     """Return how updates are explained, or None if they are not.
 
     Args:
@@ -64,12 +66,14 @@ def fitted(seen: Seen, basis: NDArray[np.float64], *, steps: int = 1, gaps: bool
     return _in_noise(seen, basis, bound) if noisy else found
 
 
-def _exactly(seen: Seen, basis: NDArray[np.float64], live: NDArray[np.bool_], bound: NDArray[np.float64]) -> Fit | None:
+def _exactly(
+    seen: UpdateRows, basis: NDArray[np.float64], live: NDArray[np.bool_], bound: NDArray[np.float64]
+) -> ExplanationFit | None:
     """Return the fit if nothing is left, with one factor or with every update's own."""
     whole = _solved(basis, seen.sent, live.astype(float))
     left = _left(seen, basis, live, bound, np.tile(whole, (len(seen.sent), 1)))
     if left <= _EXACT:
-        return Fit(factors=np.full(len(seen.sent), whole[0]), others=tuple(whole[1:] / whole[0]), left=left)
+        return ExplanationFit(factors=np.full(len(seen.sent), whole[0]), others=tuple(whole[1:] / whole[0]), left=left)
     each = np.array([_solved(basis[:, [n]], seen.sent[[n]], live[[n]].astype(float)) for n in range(len(seen.sent))])
     if (each[:, 0] == 0).any() or (np.sign(each[:, 0]) != np.sign(each[0, 0])).any():
         return None
@@ -77,7 +81,9 @@ def _exactly(seen: Seen, basis: NDArray[np.float64], live: NDArray[np.bool_], bo
     if left > _EXACT or (np.ptp(others, axis=0) > _SAME + 0.01 * np.abs(others).max(axis=0)).any():
         return None
     spread = np.ptp(each[:, 0]) / np.abs(each[:, 0]).max()
-    return Fit(factors=each[:, 0], others=tuple(np.median(others, axis=0)), same=bool(spread <= _SAME), left=left)
+    return ExplanationFit(
+        factors=each[:, 0], others=tuple(np.median(others, axis=0)), same=bool(spread <= _SAME), left=left
+    )
 
 
 def _solved(basis: NDArray[np.float64], sent: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,7 +94,7 @@ def _solved(basis: NDArray[np.float64], sent: NDArray[np.float64], weight: NDArr
 
 
 def _left(
-    seen: Seen,
+    seen: UpdateRows,
     basis: NDArray[np.float64],
     live: NDArray[np.bool_],
     bound: NDArray[np.float64],
@@ -100,7 +106,9 @@ def _left(
     return float((np.linalg.norm(beyond, axis=1) / np.maximum(np.linalg.norm(seen.sent, axis=1), 1e-300)).max())
 
 
-def _on_grid(seen: Seen, basis: NDArray[np.float64], live: NDArray[np.bool_], bound: NDArray[np.float64]) -> Fit | None:
+def _on_grid(
+    seen: UpdateRows, basis: NDArray[np.float64], live: NDArray[np.bool_], bound: NDArray[np.float64]
+) -> ExplanationFit | None:
     """Return the factor for which every entry is within its level's distance, if there is one for all updates."""
     if len(basis) > 1 or seen.grid is None:
         return None
@@ -113,11 +121,11 @@ def _on_grid(seen: Seen, basis: NDArray[np.float64], live: NDArray[np.bool_], bo
         least, most = max(0.0, float(low.max())), float(high.min())
         beyond = np.abs(seen.sent[live & ~own]) > reach[live & ~own]
         if least > 0 and least <= most and not beyond.any():
-            return Fit(factors=np.full(len(p), sign * (least + most) / 2), on_grid=True)
+            return ExplanationFit(factors=np.full(len(p), sign * (least + most) / 2), on_grid=True)
     return None
 
 
-def _in_noise(seen: Seen, basis: NDArray[np.float64], bound: NDArray[np.float64]) -> Fit | None:
+def _in_noise(seen: UpdateRows, basis: NDArray[np.float64], bound: NDArray[np.float64]) -> ExplanationFit | None:
     """Return the fit if noise explains what is left of all updates, and something of the explanation is visible."""
     if seen.noise is None:
         return None
@@ -147,7 +155,7 @@ def _in_noise(seen: Seen, basis: NDArray[np.float64], bound: NDArray[np.float64]
     clipped = float((((lengths - np.average(lengths, weights=error**-2.0)) / error) ** 2).sum()) < bend
     same_known = same if len(basis) > 1 or not (same and clipped) else None
     factors = each[:, 0] if same_known is False else np.full(len(sent), whole[0])
-    return Fit(factors=factors, others=tuple(whole[1:] / whole[0]), same=same_known, left=max(0.0, excess))
+    return ExplanationFit(factors=factors, others=tuple(whole[1:] / whole[0]), same=same_known, left=max(0.0, excess))
 
 
 def _excess(squares: NDArray[np.float64], repeats: int) -> float:
@@ -159,7 +167,7 @@ def _excess(squares: NDArray[np.float64], repeats: int) -> float:
     return max(float(rows.max()) - 1, float(total * math.sqrt(squares.shape[1])))
 
 
-def signs_agree(seen: Seen, predicted: NDArray[np.float64]) -> int:
+def signs_agree(seen: UpdateRows, predicted: NDArray[np.float64]) -> int:
     """Return 1 where all updates have the signs of what is predicted, -1 where the opposite ones, and 0 otherwise."""
     large = np.zeros(seen.sent.shape, dtype=bool)
     for place in seen.places:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.gaps import chosen
-from labelinf_gradients.audit.judge import Fit, fitted, signs_agree
+from labelinf_gradients.audit.judge import ExplanationFit, fitted, signs_agree
 from labelinf_gradients.audit.moves import Optimiser, Training, gradient
-from labelinf_gradients.audit.seen import Seen, look
+from labelinf_gradients.audit.seen import UpdateRows, look
 from labelinf_gradients.audit.training import candidates, rounded
-from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.game.networks import Network
 
 __all__ = ["probe"]
@@ -45,7 +45,7 @@ class _Trial:
     """A client's answers about some batches, and what would be sent about them."""
 
     network: Network
-    seen: Seen
+    seen: UpdateRows
     x: NDArray[np.float64]
     labels: NDArray[np.float64]
     quiet: Rows
@@ -89,7 +89,7 @@ class _Trial:
         own = getattr(self.network, "training", lambda: None)()
         return None if own is None or self.x.shape[1] == 1 else self._rows(own, self.labels)
 
-    def fit(self, *basis: Rows, steps: int = 1) -> Fit | None:
+    def fit(self, *basis: Rows, steps: int = 1) -> ExplanationFit | None:
         """Return how rows, or sums of them, explain what was sent."""
         return fitted(self.seen, np.array(basis), steps=steps, gaps=self.gaps)
 
@@ -106,7 +106,7 @@ class _Trial:
         return np.array([gradient(network, x, own, self.seen.names)[self.seen.entries] for x, own in pairs])
 
 
-def probe(client: Client, x: NDArray[np.float64], classes: NDArray[np.intp], batch: int) -> Conduct:
+def probe(client: UserClient, x: NDArray[np.float64], classes: NDArray[np.intp], batch: int) -> Conduct:
     """Return what a client does with batches of some records.
 
     Args:
@@ -163,7 +163,7 @@ def _explanations(trial: _Trial) -> Iterator[Explained]:
     yield from _trained(trial)
 
 
-def _factor(fit: Fit, unit: float = 1.0) -> Conduct:
+def _factor(fit: ExplanationFit, unit: float = 1.0) -> Conduct:
     factors = np.abs(fit.factors) * unit
     sign = -1 if np.median(fit.factors) < 0 else 1
     factor = float(np.median(factors)) if fit.same else math.nan

@@ -12,7 +12,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_gradients.audit.updates import Update
 from labelinf_gradients.game.networks import Network
-from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, Precision, RecoveryStatus
+from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 __all__ = ["Saved", "audit_saved"]
@@ -59,7 +59,7 @@ class Saved:
 
 
 def audit_saved(
-    updates: list[Update], labels: NDArray[np.intp] | None, network: Network, precision: Precision
+    updates: list[Update], labels: NDArray[np.intp] | None, network: Network, precision: GradientPrecision
 ) -> Saved:
     """Solve saved updates of single records, as they are and up to a factor of either sign, whichever explains more.
 
@@ -107,7 +107,7 @@ def audit_saved(
     )
 
 
-def _of_several(gradients: NDArray[np.float64], precision: Precision) -> NDArray[np.bool_]:
+def _of_several(gradients: NDArray[np.float64], precision: GradientPrecision) -> NDArray[np.bool_]:
     """Return which gradients in a half are further from rank one than the rounding of one record's can put them."""
     if precision not in (FLOAT16, BFLOAT16):
         return np.zeros(len(gradients), dtype=bool)

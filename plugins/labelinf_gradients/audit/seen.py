@@ -17,7 +17,7 @@ from labelinf_gradients.audit.moves import Named, flat
 from labelinf_gradients.audit.updates import format_seen
 from labelinf_gradients.recovery.tensors import FORMATS
 
-__all__ = ["Grid", "Seen", "look"]
+__all__ = ["Grid", "UpdateRows", "look"]
 
 _MOST = 20_000  # entries that are compared: of larger modules a random part
 _LEAST = 1_000  # of every parameter, or all of a smaller one
@@ -41,7 +41,7 @@ class Grid:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Seen:
+class UpdateRows:
     """Updates as rows.
 
     Attributes:
@@ -159,7 +159,7 @@ def _spacing(values: NDArray[np.float64]) -> tuple[float, int]:
     return (step, len(own)) if off < _OFF_GRID else (0.0, 0)
 
 
-def look(sent: Sequence[Named], again: Sequence[Named], parameters: Named, rng: np.random.Generator) -> Seen:
+def look(sent: Sequence[Named], again: Sequence[Named], parameters: Named, rng: np.random.Generator) -> UpdateRows:
     """Return updates as rows of the entries that are looked at.
 
     Args:
@@ -179,7 +179,7 @@ def look(sent: Sequence[Named], again: Sequence[Named], parameters: Named, rng: 
         offset, width = offset + size, width + own
     chosen = np.concatenate(entries)
     rows = [flat(update) for update in sent]
-    return Seen(
+    return UpdateRows(
         names=names,
         places=tuple(places),
         entries=chosen,

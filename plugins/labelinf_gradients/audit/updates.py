@@ -25,14 +25,14 @@ from labelinf_gradients.game.networks import Network, Perceptron
 from labelinf_gradients.recovery.tensors import FORMATS, as_array, rounded_to
 from labelinf_gradients.shielding import MISTAKES, Passed, watched
 
-__all__ = ["Client", "Update", "as_update", "read_updates"]
+__all__ = ["Update", "UserClient", "as_update", "read_updates"]
 
 Update = Mapping[str, NDArray[np.float64]]  #: by parameter; the last layer's weights have a row for every class
 _IN_COMMON = 0.5  # of the old parameters, that are in new ones at least: changes point elsewhere
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Client:
+class UserClient:
     """Somebody's code, called with copies of the module that everybody knows.
 
     Attributes:

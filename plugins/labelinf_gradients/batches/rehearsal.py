@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Conduct = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
-__all__ = ["Own", "chosen_counts", "tails"]
+__all__ = ["ReferenceSamples", "chosen_counts", "tails"]
 
 _LEARNT, _JUDGED = 160, 80  # rehearsed batches: to learn from, and to choose by
 _BINS = 12
@@ -35,7 +35,7 @@ _RIDGE = 20.0
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Own:
+class ReferenceSamples:
     """The adversary's own samples at the last layer.
 
     Attributes:
@@ -54,7 +54,7 @@ class Own:
         default=attrs.Factory(lambda self: np.arange(len(self.classes)), takes_self=True)
     )
 
-    def take(self, rows: NDArray[np.intp]) -> Own:
+    def take(self, rows: NDArray[np.intp]) -> ReferenceSamples:
         """Return some of the samples."""
         return attrs.evolve(
             self,
@@ -80,7 +80,7 @@ class Own:
 
 def chosen_counts(
     gradients: NDArray[Any],
-    own: Own,
+    own: ReferenceSamples,
     *,
     batch: int,
     others: Mapping[str, Callable[[NDArray[Any]], NDArray[np.intp]]],
@@ -103,7 +103,7 @@ def chosen_counts(
     fitted, played = own.take(order[::2]), own.take(order[1::2])
     played = played if len(played.classes) >= 2 else own
 
-    def rehearsed(some: Own, count: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    def rehearsed(some: ReferenceSamples, count: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         seen, truth = some.rehearse(count, batch, rng, conduct)
         return seen + noise * rng.normal(size=seen.shape), truth
 
@@ -125,7 +125,7 @@ def chosen_counts(
     return (linear if best == "linear posterior" else model.counts(gradients, linear, batch)), best
 
 
-def _linear(gradients: NDArray[Any], own: Own, batch: int, noise: float) -> NDArray[np.intp]:
+def _linear(gradients: NDArray[Any], own: ReferenceSamples, batch: int, noise: float) -> NDArray[np.intp]:
     along = own.features.mean(axis=0)
     along = along / max(float(along @ along), np.finfo(float).tiny)
     return posterior_counts(

@@ -12,7 +12,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, P
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
 from labelinf_gradients.finite_pool import best_overlap, counts_bits, shares_moved
-from labelinf_gradients.game.effects import Proof
+from labelinf_gradients.game.effects import NoiseProof
 from labelinf_gradients.game.gradient import GradientThreat, LabelFamily, Shared
 from labelinf_privacy import label_dp
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -121,7 +121,7 @@ def _of_batches(threat: GradientThreat) -> Iterator[Ceiling]:
         )  # no line for one game: labels of a batch hang together
 
 
-def _finite(threat: GradientThreat, proof: Proof, ceiling: float) -> float:
+def _finite(threat: GradientThreat, proof: NoiseProof, ceiling: float) -> float:
     """Return how much more the proof allows where all labels of the data set but those that are left are known."""
     if not threat.population:
         return 0.0

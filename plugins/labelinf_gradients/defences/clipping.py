@@ -16,11 +16,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.game.effects import Added, Clipped, GaussianNoise, GradientFacts, LaplaceNoise
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
+from labelinf_gradients.game.effects import GaussianNoise, GradientFacts, LaplaceNoise, NoiseAdded, NormClipped
+from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientDefence, GradientThreat, Layout
 from labelinf_privacy.deviates import Deviates, exponential, normal, signs
 from labelinf_privacy.words import SeededWords, SystemWords, Words
 
@@ -44,9 +44,9 @@ class GradientClip(GradientDefence):
     norm: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     order: int = attrs.field(default=2, validator=attrs.validators.in_((1, 2)))
 
-    def effects(self, threat: ThreatModel) -> tuple[Clipped]:
+    def effects(self, threat: ThreatModel) -> tuple[NormClipped]:
         """Say how far gradients reach."""
-        return (Clipped(norm=self.norm, order=self.order),)
+        return (NormClipped(norm=self.norm, order=self.order),)
 
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         """Scale down what is longer than the norm."""
@@ -54,10 +54,10 @@ class GradientClip(GradientDefence):
         return np.asarray(gradients * np.minimum(1, self.norm / np.maximum(size, np.finfo(float).tiny)))
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Return the norm."""
         title = "clipping alone, norm of one sample's gradient"
-        return (Knob(title=title, template="gradient-clip(norm={})", weakest=10.0, strongest=1e-3),)
+        return (TunableParameter(title=title, template="gradient-clip(norm={})", weakest=10.0, strongest=1e-3),)
 
 
 @attrs.frozen(kw_only=True)
@@ -79,24 +79,26 @@ class ClippedGaussian(GradientDefence):
         std = self.multiplier * self.norm
         proof = GaussianNoise(std=std, exposures=self.exposures)
         step = _step(self.norm, std)
-        return Clipped(norm=self.norm), Added(std=std, of_sum=True, step=step, proof=proof)
+        return NormClipped(norm=self.norm), NoiseAdded(std=std, of_sum=True, step=step, proof=proof)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         """Return what clips and adds noise."""
         return self._stage(threat.batch, SeededWords(rng))
 
-    def deployed(self) -> ActiveDefence:
+    def deployed(self) -> ActiveGradientDefence:
         """Return the same for single samples, with noise that nobody can draw again: the system's randomness."""
         return self._stage(1, SystemWords())
 
-    def _stage(self, batch: int, source: Words) -> ActiveDefence:
+    def _stage(self, batch: int, source: Words) -> ActiveGradientDefence:
         return _ClippedNoise(self.norm, 2, batch, self.multiplier * self.norm, normal, source)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Return the noise multiplier."""
         title = "Gaussian noise on clipped gradients, multiplier of the clip"
-        return (Knob(title=title, template="clipped-gaussian(multiplier={})", weakest=0.01, strongest=100.0),)
+        return (
+            TunableParameter(title=title, template="clipped-gaussian(multiplier={})", weakest=0.01, strongest=100.0),
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -121,17 +123,17 @@ class ClippedLaplace(GradientDefence):
         """Say how far gradients reach, how large the noise is, and what is proved of it."""
         proof = self._proof
         step, std = _step(self.norm, proof.scale), math.sqrt(2) * proof.scale
-        return Clipped(norm=self.norm, order=1), Added(std=std, of_sum=True, step=step, proof=proof)
+        return NormClipped(norm=self.norm, order=1), NoiseAdded(std=std, of_sum=True, step=step, proof=proof)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         """Return what clips and adds noise."""
         return _ClippedNoise(self.norm, 1, threat.batch, self._proof.scale, exponential, SeededWords(rng))
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Return epsilon."""
         title = "Laplace noise on clipped gradients, epsilon of one release"
-        return (Knob(title=title, template="clipped-laplace(epsilon={})", weakest=1000.0, strongest=0.01),)
+        return (TunableParameter(title=title, template="clipped-laplace(epsilon={})", weakest=1000.0, strongest=0.01),)
 
 
 def _step(norm: float, scale: float) -> float:
@@ -140,7 +142,7 @@ def _step(norm: float, scale: float) -> float:
     return math.ldexp(1.0, max(small - _FINE, large - _WIDE))
 
 
-class _ClippedNoise(ActiveDefence):
+class _ClippedNoise(ActiveGradientDefence):
     """Clips, cuts to whole steps and adds noise in whole steps, which are a power of two: floats hold them."""
 
     def __init__(

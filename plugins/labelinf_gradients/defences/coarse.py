@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.game.effects import Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
+from labelinf_gradients.game.effects import EntriesRounded
+from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientDefence, GradientThreat, Layout
 
 __all__ = ["Quantise", "Sign"]
 
@@ -17,9 +17,9 @@ __all__ = ["Quantise", "Sign"]
 class Sign(GradientDefence):
     """Releases signs only (signSGD, Bernstein et al., 2018)."""
 
-    def effects(self, threat: ThreatModel) -> tuple[Rounded]:
+    def effects(self, threat: ThreatModel) -> tuple[EntriesRounded]:
         """Say that entries are rounded."""
-        return (Rounded(),)
+        return (EntriesRounded(),)
 
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         """Take signs."""
@@ -38,16 +38,16 @@ class Quantise(GradientDefence):
     bits: int = attrs.field(default=4, validator=[attrs.validators.ge(2), attrs.validators.le(16)])
     stochastic: bool = False
 
-    def effects(self, threat: ThreatModel) -> tuple[Rounded]:
+    def effects(self, threat: ThreatModel) -> tuple[EntriesRounded]:
         """Say that entries are rounded."""
-        return (Rounded(),)
+        return (EntriesRounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         """Return what rounds."""
         return _Quantised(2 ** (self.bits - 1) - 1, rng if self.stochastic else None)
 
 
-class _Quantised(ActiveDefence):
+class _Quantised(ActiveGradientDefence):
     def __init__(self, levels: int, rng: np.random.Generator | None) -> None:
         self._levels, self._rng = levels, rng
 

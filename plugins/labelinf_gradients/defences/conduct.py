@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.game.effects import Batched, LocalSteps, Mixed, Smoothed, Withheld
+from labelinf_gradients.game.effects import Batched, LocalSteps, MixedPairs, Smoothed, Withheld
 from labelinf_gradients.game.gradient import GradientDefence
 
 __all__ = ["Aggregate", "DropBias", "FederatedAveraging", "LabelSmoothing", "Mixup"]
@@ -35,9 +35,9 @@ class LabelSmoothing(GradientDefence):
 class Mixup(GradientDefence):
     """Trains on mixtures of two samples and their labels, with a secret weight (Zhang et al., 2018)."""
 
-    def effects(self, threat: ThreatModel) -> tuple[Mixed]:
+    def effects(self, threat: ThreatModel) -> tuple[MixedPairs]:
         """Have samples mixed."""
-        return (Mixed(),)
+        return (MixedPairs(),)
 
 
 @attrs.frozen(kw_only=True)
@@ -64,13 +64,15 @@ class Aggregate(GradientDefence):
         return (Batched(size=self.batch),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Return the batch, as far as there are records."""
         if threat.n_records < 3:
             return ()
         most = float(min(64, threat.n_records))
         title = "samples behind one update"
-        return (Knob(title=title, template="aggregate(batch={})", weakest=2.0, strongest=most, integer=True),)
+        return (
+            TunableParameter(title=title, template="aggregate(batch={})", weakest=2.0, strongest=most, integer=True),
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -92,7 +94,11 @@ class FederatedAveraging(GradientDefence):
         return (LocalSteps(steps=self.steps, rate=self.rate),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Return the number of steps."""
         title = "local steps behind one update"
-        return (Knob(title=title, template="federated-averaging(steps={})", weakest=2.0, strongest=32.0, integer=True),)
+        return (
+            TunableParameter(
+                title=title, template="federated-averaging(steps={})", weakest=2.0, strongest=32.0, integer=True
+            ),
+        )

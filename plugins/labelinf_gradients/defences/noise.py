@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import NoiseModel
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.game.effects import Added, GradientFacts, Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
+from labelinf_gradients.game.effects import EntriesRounded, GradientFacts, NoiseAdded
+from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientDefence, GradientThreat, Layout
 from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["GradientNoise"]
@@ -32,15 +32,15 @@ class GradientNoise(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         """Say how large the noise is; factors change an entry by a share of itself."""
         if self.model.multiplicative:
-            return (Rounded(),)
-        return (Added(std=self.model.std, model=self.model),)
+            return (EntriesRounded(),)
+        return (NoiseAdded(std=self.model.std, model=self.model),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         """Return what adds the noise."""
         return _Noise(self.model, rng)
 
 
-class _Noise(ActiveDefence):
+class _Noise(ActiveGradientDefence):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model, self._rng = model, rng
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Dropped
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
+from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientDefence, GradientThreat, Layout
 
 __all__ = ["Prune", "RandomSparse", "TopK"]
 
@@ -71,12 +71,12 @@ class RandomSparse(_Dropping):
 
     share: float = _share
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         """Return what drops random entries."""
         return _Random(self.share, rng)
 
 
-class _Random(ActiveDefence):
+class _Random(ActiveGradientDefence):
     def __init__(self, share: float, rng: np.random.Generator) -> None:
         self._share, self._rng = share, rng
 

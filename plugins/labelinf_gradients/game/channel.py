@@ -32,7 +32,7 @@ from labelinf_core.contracts.planted import PlantedChannel, Round
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_gradients.game.clients import Client, Federation, Samples, needed, scaled
-from labelinf_gradients.game.effects import Batched, GradientFacts, LabelFamily, Mixed, Smoothed
+from labelinf_gradients.game.effects import Batched, GradientFacts, LabelFamily, MixedPairs, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
     GradientDefence,
@@ -219,7 +219,7 @@ class GradientChannel(PlantedChannel):
     def _labelling(self) -> tuple[Effect[GradientFacts], ...]:
         if self.targets is LabelFamily.ONE_HOT:
             return ()
-        return (Smoothed(most=self.smoothing) if self.targets is LabelFamily.SMOOTHING else Mixed(),)
+        return (Smoothed(most=self.smoothing) if self.targets is LabelFamily.SMOOTHING else MixedPairs(),)
 
     def begin(self, data: LabelSet, threat: GradientThreat, rng: np.random.Generator) -> SampleRound:
         """Draw samples afresh, and release what one of the networks makes of them."""

@@ -15,7 +15,14 @@ from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_gradients.game.effects import GradientFacts, LabelFamily
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Shared, Stage
+from labelinf_gradients.game.gradient import (
+    ActiveGradientDefence,
+    GradientDefence,
+    GradientThreat,
+    Layout,
+    Shared,
+    Stage,
+)
 from labelinf_gradients.game.networks import Activation, Network, Perceptron
 from labelinf_gradients.recovery.tensors import rounded_to
 
@@ -202,7 +209,7 @@ class Client:
         """Start a client: every defence gets a generator of its own, in order."""
         actives = []
         for stage, generator in zip(stages, rng.spawn(len(stages)), strict=True):
-            with gate.blamed(stage.defence, quote=False):
+            with gate.attribute_errors(stage.defence, quote=False):
                 active = stage.defence.start(threat, generator)
             actives.append(Watched(active=active, defence=stage.defence, facts=stage.facts, final=threat.facts))
         return cls(network=network, threat=threat, actives=tuple(actives))
@@ -267,7 +274,7 @@ class Watched:
         final: What is known behind all defences.
     """
 
-    active: ActiveDefence
+    active: ActiveGradientDefence
     defence: GradientDefence
     facts: GradientFacts
     final: GradientFacts
@@ -278,7 +285,7 @@ class Watched:
         Raises:
             ComponentError: The defence fails, or they are longer behind it than its effects allow.
         """
-        with gate.blamed(self.defence, quote=False):
+        with gate.attribute_errors(self.defence, quote=False):
             passed = gate.numbers_of(self.active.examples(gradients, layout), gradients.shape)
         self._compare(np.atleast_2d(passed), self.facts)
         return passed
@@ -289,7 +296,7 @@ class Watched:
         Raises:
             ComponentError: The defence fails, or it is longer behind it than its effects allow.
         """
-        with gate.blamed(self.defence, quote=False):
+        with gate.attribute_errors(self.defence, quote=False):
             passed = gate.numbers_of(self.active.release(gradient, layout), gradient.shape)
         if self.facts.bounded:
             self._compare(passed[None], self.final)

@@ -38,21 +38,21 @@ from labelinf_privacy.noise.shipped import NOISE_MODELS
 __all__ = [
     "EFFECTS",
     "VOCABULARY",
-    "Added",
     "Batched",
-    "Clipped",
     "Dropped",
+    "EntriesRounded",
     "GaussianNoise",
     "GradientFacts",
     "LabelFamily",
     "LaplaceNoise",
     "Lengthened",
     "LocalSteps",
-    "Mixed",
+    "MixedPairs",
     "NoProof",
-    "Proof",
+    "NoiseAdded",
+    "NoiseProof",
+    "NormClipped",
     "Proved",
-    "Rounded",
     "Smoothed",
     "Withheld",
     "fold",
@@ -98,7 +98,7 @@ class GradientFacts:
     altered: bool = False
     bounded: bool = True
     linear: bool = True
-    noises: tuple[Added, ...] = ()
+    noises: tuple[NoiseAdded, ...] = ()
     proved: tuple[Proved, ...] = ()
 
     def unknown(self) -> GradientFacts:
@@ -106,7 +106,7 @@ class GradientFacts:
         worst = attrs.evolve(
             self, clip=math.inf, clip_sum=math.inf, altered=True, bounded=False, linear=False, proved=()
         )
-        return attrs.evolve(worst, noises=(*self.noises, Added(std=math.inf)))
+        return attrs.evolve(worst, noises=(*self.noises, NoiseAdded(std=math.inf)))
 
     @property
     def noise_std(self) -> float:
@@ -139,7 +139,7 @@ class GradientFacts:
         return min(held, default=math.inf)
 
 
-class Proof(abc.ABC):
+class NoiseProof(abc.ABC):
     """What a noise on a grid denies to every attack on one sample whose gradient is no longer than the clip."""
 
     statement: str
@@ -158,7 +158,7 @@ class Proof(abc.ABC):
 
 
 @attrs.frozen(kw_only=True)
-class NoProof(Proof):
+class NoProof(NoiseProof):
     """Of noise drawn in floating point, and of all whose proof nobody has written down."""
 
     statement = ""
@@ -169,7 +169,7 @@ class NoProof(Proof):
 
 
 @attrs.frozen(kw_only=True)
-class GaussianNoise(Proof):
+class GaussianNoise(NoiseProof):
     """Normal noise rounded to the grid on which the sum of a batch lies: what rounding noise and sum together gives.
 
     Attributes:
@@ -195,7 +195,7 @@ class GaussianNoise(Proof):
 
 
 @attrs.frozen(kw_only=True)
-class LaplaceNoise(Proof):
+class LaplaceNoise(NoiseProof):
     """Laplace noise of scale ``2 S / epsilon`` rounded to the grid on which the sum of a batch lies.
 
     Attributes:
@@ -236,7 +236,7 @@ class Proved:
         linear: Whether one sample moves what it hides by its share of the batch only.
     """
 
-    noise: Added
+    noise: NoiseAdded
     linear: bool
 
 
@@ -252,7 +252,7 @@ class Smoothed(Effect[GradientFacts]):
 
 
 @attrs.frozen(kw_only=True)
-class Mixed(Effect[GradientFacts]):
+class MixedPairs(Effect[GradientFacts]):
     """Samples and labels are mixed in pairs, with a weight drawn for every pair."""
 
     def after(self, facts: GradientFacts) -> GradientFacts:
@@ -293,7 +293,7 @@ class LocalSteps(Effect[GradientFacts]):
 
 
 @attrs.frozen(kw_only=True)
-class Clipped(Effect[GradientFacts]):
+class NormClipped(Effect[GradientFacts]):
     """Every sample's gradient is scaled down to a norm.
 
     Attributes:
@@ -333,7 +333,7 @@ class Dropped(Effect[GradientFacts]):
 
 
 @attrs.frozen(kw_only=True)
-class Rounded(Effect[GradientFacts]):
+class EntriesRounded(Effect[GradientFacts]):
     """Entries of the average become other numbers (signs, levels, multiples), which may be larger."""
 
     def after(self, facts: GradientFacts) -> GradientFacts:
@@ -342,7 +342,7 @@ class Rounded(Effect[GradientFacts]):
 
 
 @attrs.frozen(kw_only=True)
-class Added(Effect[GradientFacts]):
+class NoiseAdded(Effect[GradientFacts]):
     """Independent noise is added to every entry of the average.
 
     Attributes:
@@ -357,7 +357,7 @@ class Added(Effect[GradientFacts]):
     of_sum: bool = False
     model: NoiseModel | None = None
     step: float = 0.0
-    proof: Proof = attrs.field(factory=NoProof)
+    proof: NoiseProof = attrs.field(factory=NoProof)
 
     def after(self, facts: GradientFacts) -> GradientFacts:
         """Return what is known of the noisy average. Another noise behind it does not find the average it hides."""
@@ -368,15 +368,15 @@ class Added(Effect[GradientFacts]):
 
 EFFECTS: tuple[type[Effect[GradientFacts]], ...] = (
     Smoothed,
-    Mixed,
+    MixedPairs,
     Withheld,
     Batched,
     LocalSteps,
-    Clipped,
+    NormClipped,
     Lengthened,
     Dropped,
-    Rounded,
-    Added,
+    EntriesRounded,
+    NoiseAdded,
 )  #: what a stage can say
 
 VOCABULARY: tuple[type, ...] = (

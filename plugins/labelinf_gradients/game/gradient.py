@@ -5,8 +5,8 @@ else it can know stands in :class:`GradientThreat`; :class:`GradientOracle` is i
 
 A **defence** of this channel changes what a client does, and says what in its effects. Some only give orders that the
 client obeys (its labels are smoothed, its batch is larger, its biases stay at home). Others change numbers: their
-:class:`ActiveDefence` gets every sample's flat gradient before the batch is averaged, and the flat average before it
-leaves.
+:class:`ActiveGradientDefence` gets every sample's flat gradient before the batch is averaged, and the flat average
+before it leaves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from labelinf_gradients.game.effects import VOCABULARY, GradientFacts, LabelFami
 from labelinf_gradients.game.networks import Network
 
 __all__ = [
-    "ActiveDefence",
+    "ActiveGradientDefence",
     "GradientAttack",
     "GradientDefence",
     "GradientGuess",
@@ -193,11 +193,11 @@ class GradientGuess(Guess):
 class GradientAttack(Attack, abc.ABC):
     """An attack of the gradient channel. Overrides :meth:`lacks` to say what it needs."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         """Why this attack cannot be played under ``threat``; empty when it can."""
-        return self.lacks(threat) if isinstance(threat, GradientThreat) else "needs the gradient channel"
+        return self.missing_requirement(threat) if isinstance(threat, GradientThreat) else "needs the gradient channel"
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """What this attack needs and ``threat`` does not give, as a short clause; empty when it can be played."""
         return ""
 
@@ -211,7 +211,7 @@ class GradientAttack(Attack, abc.ABC):
         """
 
 
-class ActiveDefence:
+class ActiveGradientDefence:
     """A defence in one game. The default lets everything through."""
 
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
@@ -223,7 +223,7 @@ class ActiveDefence:
         return gradient
 
 
-class GradientDefence(Defence, ActiveDefence):
+class GradientDefence(Defence, ActiveGradientDefence):
     """A defence of the gradient channel. Says in ``effects`` what it does (:mod:`labelinf_gradients.game.effects`).
 
     Orders that the client obeys are effects alone; who changes numbers overrides ``examples`` or
@@ -231,7 +231,7 @@ class GradientDefence(Defence, ActiveDefence):
     has failed.
     """
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         """Return this defence's part in one game: itself, unless it has something to remember or to draw.
 
         Args:

@@ -153,7 +153,7 @@ def products(torch: Any, module: Any, inputs: Any) -> list[tuple[Any, Any, Any, 
     """Return every linear map that a module computes: its weights, bias, what enters and what leaves it."""
     seen: list[tuple[Any, Any, Any, Any]] = []
 
-    class Watch(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+    class HeadWatch(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
             output = func(*args, **(kwargs or {}))
             if func is torch.nn.functional.linear:
@@ -161,6 +161,6 @@ def products(torch: Any, module: Any, inputs: Any) -> list[tuple[Any, Any, Any, 
                 seen.append((weight, bias, args[0], output))
             return output
 
-    with Watch():
+    with HeadWatch():
         module(inputs)
     return seen

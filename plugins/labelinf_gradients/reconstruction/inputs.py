@@ -29,7 +29,7 @@ from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.patterns import patterns_for
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import Precision, RecoveryStatus
+from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def reconstruct(
     releases: Mapping[str, NDArray[Any]],
     *,
     family: str = "auto",
-    precision: Precision | None = None,
+    precision: GradientPrecision | None = None,
 ) -> Reconstruction:
     """Reconstruct from clean gradients of single samples, whatever the activation, with biases or without.
 

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from labelinf_gradients.recovery.evidence import LEVEL
-from labelinf_gradients.recovery.results import Precision, RecoveryStatus
+from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ class Answers:
         for name in _FIELDS:
             getattr(self, name)[rows] = getattr(other, name)
 
-    def improve(self, rows: NDArray[np.intp], other: Answers, problem: Problem, precision: Precision) -> None:
+    def improve(self, rows: NDArray[np.intp], other: Answers, problem: Problem, precision: GradientPrecision) -> None:
         """Take over the answers of ``other``, a richer family's, about ``rows`` wherever they explain clearly more.
 
         Where both explain about as much, the simpler one stays, and is ambiguous if the two differ. A scale and a
@@ -118,7 +118,7 @@ class Answers:
         self.complete &= (self.proved | ~known) & (not some_left_out)
 
     def _list(
-        self, rows: NDArray[np.intp], candidates: NDArray[np.float64], problem: Problem, precision: Precision
+        self, rows: NDArray[np.intp], candidates: NDArray[np.float64], problem: Problem, precision: GradientPrecision
     ) -> None:
         """Set the candidates of ``rows``, shape ``(len(rows), m, 2)``, each once, NaN beyond the last."""
         own, slots = np.nonzero(np.isfinite(candidates[:, :, 0]))
@@ -130,7 +130,7 @@ class Answers:
         self.candidates[rows] = widened(listed, width)
 
 
-def turned(labels: NDArray[np.float64], classes: Any, precision: Precision) -> NDArray[np.bool_]:
+def turned(labels: NDArray[np.float64], classes: Any, precision: GradientPrecision) -> NDArray[np.bool_]:
     """Return in which labels, shape ``(n, C)``, another class is clearly heavier than the one in ``classes``."""
     own = np.take_along_axis(labels, np.broadcast_to(classes, len(labels))[:, None], axis=1)[:, 0]
     return np.asarray(labels.max(axis=1) - own > precision.same)
@@ -141,7 +141,7 @@ def listing(
     candidates: NDArray[np.float64],
     labels: NDArray[np.float64],
     n: int,
-    precision: Precision,
+    precision: GradientPrecision,
 ) -> NDArray[np.float64]:
     """Return the different candidates of ``n`` gradients, shape ``(n, m, 2)``, NaN beyond the last.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
 from labelinf_gradients.recovery.evidence import LEVEL, LUCK, blur, chance, drift, widths_of
-from labelinf_gradients.recovery.results import Precision, RecoveryStatus
+from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def decide(
     problem: Problem,
     scored: Scored,
     pattern: Pattern,
-    precision: Precision,
+    precision: GradientPrecision,
     *,
     positive: bool,
     scaled: bool = False,
@@ -83,7 +83,7 @@ def decide(
 
 
 def _set_status(
-    problem: Problem, answers: Answers, pattern: Pattern, precision: Precision, positive: bool, scaled: bool
+    problem: Problem, answers: Answers, pattern: Pattern, precision: GradientPrecision, positive: bool, scaled: bool
 ) -> None:
     turning = np.empty(0, dtype=np.intp)
     answers.status[:] = RecoveryStatus.UNIQUE
@@ -109,7 +109,7 @@ def _weigh(
     problem: Problem,
     answers: Answers,
     pattern: Pattern,
-    precision: Precision,
+    precision: GradientPrecision,
     tried: NDArray[np.intp],
     scaled: bool,
     families: int,

@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from labelinf_gradients.recovery.problem import outside
-from labelinf_gradients.recovery.results import FLOAT32, Precision
+from labelinf_gradients.recovery.results import FLOAT32, GradientPrecision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,9 @@ def apart(
     return np.stack(widths, axis=1)
 
 
-def blur(problem: Problem, scales: NDArray[np.float64], misfit: Misfit, precision: Precision) -> NDArray[np.float64]:
+def blur(
+    problem: Problem, scales: NDArray[np.float64], misfit: Misfit, precision: GradientPrecision
+) -> NDArray[np.float64]:
     """Return what rounded logits and probabilities put into ``t p``, in units of the yardstick, shape ``(n,)``.
 
     They are rounded to the gradient's format, or to float32 where that is coarser, in which softmaxes are computed.

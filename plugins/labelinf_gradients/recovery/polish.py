@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from labelinf_gradients.recovery.problem import Misfit, Problem
-from labelinf_gradients.recovery.results import FLOAT64, Precision
+from labelinf_gradients.recovery.results import FLOAT64, GradientPrecision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ class Scored:
 
 
 def polish(
-    problem: Problem, pattern: Pattern, candidates: NDArray[np.float64], precision: Precision = FLOAT64
+    problem: Problem, pattern: Pattern, candidates: NDArray[np.float64], precision: GradientPrecision = FLOAT64
 ) -> Scored:
     """Polish and score the candidates (shape ``(n, m)``, NaN where absent) of every gradient."""
     rows, slots = np.nonzero(np.isfinite(candidates) & (candidates != 0))
@@ -72,13 +72,15 @@ def polish(
     )
 
 
-def is_label(labels: NDArray[np.float64], precision: Precision) -> NDArray[np.bool_]:
+def is_label(labels: NDArray[np.float64], precision: GradientPrecision) -> NDArray[np.bool_]:
     """Return which rows are labels up to rounding: no negative entries, a sum of one."""
     sums = np.abs(labels.sum(axis=1) - 1) <= precision.slack
     return np.asarray(sums & (labels.min(axis=1) >= -precision.slack))
 
 
-def distinct(rows: NDArray[np.intp], scales: NDArray[np.float64], n: int, precision: Precision) -> NDArray[np.intp]:
+def distinct(
+    rows: NDArray[np.intp], scales: NDArray[np.float64], n: int, precision: GradientPrecision
+) -> NDArray[np.intp]:
     """Return how many different scales each of ``n`` gradients has, shape ``(n,)``."""
     order = np.lexsort((scales, rows))
     owners, sorted_ = rows[order], scales[order]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Problem
 
-__all__ = ["BFLOAT16", "FLOAT16", "FLOAT32", "FLOAT64", "Precision", "Recovery", "RecoveryStatus"]
+__all__ = ["BFLOAT16", "FLOAT16", "FLOAT32", "FLOAT64", "GradientPrecision", "Recovery", "RecoveryStatus"]
 
 
 class RecoveryStatus(enum.Enum):
@@ -47,7 +47,7 @@ _CLEARLY = 100  # a candidate that leaves this many times more unexplained than 
 
 
 @attrs.frozen(kw_only=True)
-class Precision:
+class GradientPrecision:
     """How exactly gradients are known.
 
     Attributes:
@@ -81,10 +81,10 @@ class Precision:
         return (other <= self.tolerance) & (other <= np.maximum(self.convincing, _CLEARLY * best))
 
 
-FLOAT64 = Precision(rounding=4e-16, tolerance=1e-8)
-FLOAT32 = Precision(rounding=1.2e-7, tolerance=2e-5)
-FLOAT16 = Precision(rounding=4.9e-4, tolerance=2e-3)
-BFLOAT16 = Precision(rounding=3.9e-3, tolerance=1e-2)
+FLOAT64 = GradientPrecision(rounding=4e-16, tolerance=1e-8)
+FLOAT32 = GradientPrecision(rounding=1.2e-7, tolerance=2e-5)
+FLOAT16 = GradientPrecision(rounding=4.9e-4, tolerance=2e-3)
+BFLOAT16 = GradientPrecision(rounding=3.9e-3, tolerance=1e-2)
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labelinf_gradients.recovery.answers import Answers
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Problem
-    from labelinf_gradients.recovery.results import Precision
+    from labelinf_gradients.recovery.results import GradientPrecision
 
 __all__ = ["saturated", "settle"]
 
@@ -30,7 +30,7 @@ _FINE = np.logspace(0, 0.05, 51)  # between two points of the grid
 _VANISHED = 1e-30  # of the largest entry; smaller ones the solver does not look at either
 
 
-def saturated(column: NDArray[np.float64], pattern: Pattern, precision: Precision) -> NDArray[np.bool_]:
+def saturated(column: NDArray[np.float64], pattern: Pattern, precision: GradientPrecision) -> NDArray[np.bool_]:
     """Return which gradients say nothing about the scale, shape ``(n,)``: their entries outside S are all alike.
 
     Alike means equal to the precision's tolerance, or zero where the pattern's other entries are zero. The best S
@@ -48,7 +48,7 @@ def saturated(column: NDArray[np.float64], pattern: Pattern, precision: Precisio
 
 
 def settle(
-    problem: Problem, pattern: Pattern, answers: Answers, precision: Precision, *, positive: bool
+    problem: Problem, pattern: Pattern, answers: Answers, precision: GradientPrecision, *, positive: bool
 ) -> NDArray[np.bool_]:
     """Overwrite the answers about saturated gradients by intervals; return in which the heaviest class changes.
 
@@ -75,7 +75,7 @@ def settle(
 
 
 def _feasible(
-    one: Problem, sign: float, pattern: Pattern, precision: Precision
+    one: Problem, sign: float, pattern: Pattern, precision: GradientPrecision
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scales of one sign that explain one gradient, and the shares they leave: a grid, then its two ends."""
     size = np.abs(one.column).max()
@@ -88,7 +88,7 @@ def _feasible(
 
 
 def _explaining(
-    one: Problem, scales: NDArray[np.float64], pattern: Pattern, precision: Precision
+    one: Problem, scales: NDArray[np.float64], pattern: Pattern, precision: GradientPrecision
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     misfit = one.take(np.zeros(len(scales), dtype=np.intp)).misfit(scales, pattern)
     share = misfit.share

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.results import Precision
+    from labelinf_gradients.recovery.results import GradientPrecision
 
 __all__ = ["affine_roots", "solve_scaled"]
 
@@ -43,7 +43,7 @@ _CLOSEST = 2.0**-55  # no prediction computed in doubles is nearer to its label,
 _NULL = 1e-9  # of the steepest logit's scale: the root at zero, which is none
 
 
-def solve_scaled(problem: Problem, pattern: Pattern, precision: Precision, *, positive: bool) -> Scored:
+def solve_scaled(problem: Problem, pattern: Pattern, precision: GradientPrecision, *, positive: bool) -> Scored:
     """Return the polished candidates of every gradient, each with the factor that goes with it.
 
     Args:
@@ -185,7 +185,7 @@ def _best(
 def _polished(
     problem: Problem,
     pattern: Pattern,
-    precision: Precision,
+    precision: GradientPrecision,
     rows: NDArray[np.intp],
     scales: NDArray[np.float64],
     units: NDArray[np.float64],

@@ -31,7 +31,7 @@ from labelinf_gradients.recovery.factor import factor
 from labelinf_gradients.recovery.patterns import Pattern, patterns_for
 from labelinf_gradients.recovery.polish import polish
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import FLOAT64, Precision, Recovery, RecoveryStatus
+from labelinf_gradients.recovery.results import FLOAT64, GradientPrecision, Recovery, RecoveryStatus
 from labelinf_gradients.recovery.scaled import solve_scaled
 from labelinf_gradients.recovery.tensors import as_array, least_of, precision_of
 
@@ -52,7 +52,7 @@ def recover(
     family: str | Pattern = "auto",
     bias: Any = None,
     nonnegative: bool = False,
-    precision: Precision | None = None,
+    precision: GradientPrecision | None = None,
     scaled: bool = False,
 ) -> Recovery:
     """Recover label and feature from every gradient of a last linear layer under softmax cross-entropy.
@@ -113,7 +113,7 @@ def solve(
     *,
     family: str | Pattern = "auto",
     positive: bool = False,
-    precision: Precision = FLOAT64,
+    precision: GradientPrecision = FLOAT64,
     directions: NDArray[np.float64] | None = None,
     scaled: bool = False,
 ) -> Recovery:
@@ -143,7 +143,12 @@ def solve(
 
 
 def _answers(
-    problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision, scaled: bool, families: int
+    problem: Problem,
+    patterns: tuple[Pattern, ...],
+    positive: bool,
+    precision: GradientPrecision,
+    scaled: bool,
+    families: int,
 ) -> Answers:
     """Try every family, simplest first: near saturation several may explain the same gradient, which must be said."""
     answers = Answers.nothing(*problem.column.shape)

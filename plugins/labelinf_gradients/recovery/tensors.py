@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Precision
+from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, GradientPrecision
 
 __all__ = ["FORMATS", "as_array", "format_of", "least_of", "precision_of", "rounded_to"]
 
@@ -29,7 +29,7 @@ def format_of(values: Any) -> str:
     return str(getattr(values, "dtype", "float64")).removeprefix("torch.")
 
 
-def precision_of(values: Any) -> Precision:
+def precision_of(values: Any) -> GradientPrecision:
     """Return how exactly the entries of an array or a tensor are known, by its type."""
     return FORMATS.get(format_of(values), FLOAT64)
 

@@ -19,7 +19,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.attacks import Arrays, AttackRules, Situation
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.game.clients import Client, Samples
-from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Rounded, Smoothed
+from labelinf_gradients.game.effects import Batched, EntriesRounded, LocalSteps, NoiseAdded, NormClipped, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
     GradientDefence,
@@ -69,7 +69,13 @@ def _set_up(threat: GradientThreat, truth: NDArray[np.intp]) -> tuple[GradientOr
 
 
 _STAGES = [*map(_stage, _SITUATIONS), _stage({}, _NOISY)]
-_EFFECTS = (LocalSteps(steps=3, rate=0.1), Clipped(norm=1.0), Rounded(), Added(std=math.inf), Unknown(stage="other"))
+_EFFECTS = (
+    LocalSteps(steps=3, rate=0.1),
+    NormClipped(norm=1.0),
+    EntriesRounded(),
+    NoiseAdded(std=math.inf),
+    Unknown(stage="other"),
+)
 _HARD = _threat({"auxiliary": 0, "own_effects": _EFFECTS})
 
 RULES = AttackRules(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Rule
 from labelinf_core.testing.bounds import RULES as ALL
 from labelinf_core.testing.bounds import never_contradicted, speaks_of
-from labelinf_gradients.game.effects import Added, Clipped, GaussianNoise, LaplaceNoise
+from labelinf_gradients.game.effects import GaussianNoise, LaplaceNoise, NoiseAdded, NormClipped
 from labelinf_gradients.game.gradient import GradientThreat
 from labelinf_gradients.rules import attacks
 
@@ -35,13 +35,13 @@ def _laplace(scale: float) -> Law:
     return lambda x: 0.5 * math.exp(x / scale) if x < 0 else 1 - 0.5 * math.exp(-x / scale)
 
 
-def _noises() -> Iterator[tuple[Added, Law]]:
+def _noises() -> Iterator[tuple[NoiseAdded, Law]]:
     for std in (0.5, 2.0):
         proof = GaussianNoise(std=std)
-        yield Added(std=std, of_sum=True, step=_STEP, proof=proof), NormalDist(0, std).cdf
+        yield NoiseAdded(std=std, of_sum=True, step=_STEP, proof=proof), NormalDist(0, std).cdf
     for epsilon in (0.5, 2.0):
         scale = 2 * _CLIP / epsilon
-        noise = Added(
+        noise = NoiseAdded(
             std=scale * math.sqrt(2), of_sum=True, step=_STEP, proof=LaplaceNoise(norm=_CLIP, privacy=epsilon)
         )
         yield noise, _laplace(scale)
@@ -57,7 +57,7 @@ def _games() -> Iterator[tuple[GradientThreat, float]]:
     """Yield games and the accuracy of the best guess of all."""
     for shares, (noise, law) in itertools.product(_SHARES, _noises()):
         threat = GradientThreat(
-            n_records=4, n_classes=len(shares), prior=shares, effects=(Clipped(norm=_CLIP, order=1), noise)
+            n_records=4, n_classes=len(shares), prior=shares, effects=(NormClipped(norm=_CLIP, order=1), noise)
         )
         ends = (-_CLIP, _CLIP, 0.0)[: len(shares)]
         best = float(np.max([p * _released(end, law) for p, end in zip(shares, ends, strict=True)], axis=0).sum())

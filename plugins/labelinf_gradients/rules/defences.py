@@ -21,8 +21,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_gradients.bounds.certificates import GradientCertificate
-from labelinf_gradients.game.effects import Batched, Clipped, Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
+from labelinf_gradients.game.effects import Batched, EntriesRounded, NormClipped
+from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientDefence, GradientThreat, Layout
 
 __all__ = ["RULES"]
 
@@ -50,7 +50,7 @@ def _told(component: object, threat: GradientThreat) -> GradientThreat:
     return threat.behind(belongs(component, GradientDefence))
 
 
-def _active(component: object, threat: GradientThreat, seed: int = 1) -> ActiveDefence:
+def _active(component: object, threat: GradientThreat, seed: int = 1) -> ActiveGradientDefence:
     return belongs(component, GradientDefence).start(_told(component, threat), np.random.default_rng(seed))
 
 
@@ -58,7 +58,7 @@ def _gradients(seed: int = 0) -> Floats:
     return np.random.default_rng(seed).standard_normal((_BATCH, _ENTRIES))
 
 
-def _through(active: ActiveDefence, gradients: Floats) -> tuple[Floats, Floats]:
+def _through(active: ActiveGradientDefence, gradients: Floats) -> tuple[Floats, Floats]:
     """Return what an active defence makes of the samples' gradients, and of their mean."""
     own = np.asarray(active.examples(gradients.copy(), _LAYOUT))
     require(own.shape == gradients.shape, f"examples() has shape {own.shape}, expected {gradients.shape}")
@@ -87,7 +87,7 @@ def _leaves_its_input_alone(defence: GradientDefence) -> None:
 
 
 def _shortens_as_it_says(defence: GradientDefence) -> None:
-    effects = (Clipped(norm=_LENGTH), Clipped(norm=_LENGTH, order=1))
+    effects = (NormClipped(norm=_LENGTH), NormClipped(norm=_LENGTH, order=1))
     known = _told(defence, attrs.evolve(_threat(batch=_BATCH), effects=(Batched(size=_BATCH), *effects))).facts
     directions = _gradients()
     for order, most in ((2, known.clip), (1, known.clip_sum)):
@@ -143,7 +143,7 @@ def _states_its_guarantee(defence: GradientDefence) -> None:
     require(told.noise_std >= 0, f"it states noise of {told.noise_std}, expected at least 0")
 
 
-class _Louder(ActiveDefence):
+class _Louder(ActiveGradientDefence):
     def release(self, gradient: Floats, layout: Layout) -> Floats:
         return gradient * _LENGTH**2
 
@@ -152,10 +152,10 @@ class _Louder(ActiveDefence):
 class _Loud(GradientDefence):
     """Makes releases long, as signs and levels and factors may."""
 
-    def effects(self, threat: ThreatModel) -> tuple[Rounded]:
-        return (Rounded(),)
+    def effects(self, threat: ThreatModel) -> tuple[EntriesRounded]:
+        return (EntriesRounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
         return _Louder()
 
 
@@ -181,8 +181,8 @@ def _holds(defence: GradientDefence, before: tuple[GradientDefence, ...]) -> Non
     )
 
 
-class _Chain(ActiveDefence):
-    def __init__(self, actives: list[ActiveDefence]) -> None:
+class _Chain(ActiveGradientDefence):
+    def __init__(self, actives: list[ActiveGradientDefence]) -> None:
         self._actives = actives
 
     def examples(self, gradients: Floats, layout: Layout) -> Floats:
@@ -192,7 +192,7 @@ class _Chain(ActiveDefence):
         return functools.reduce(lambda left, active: active.release(left, layout), self._actives, gradient)
 
 
-def _told_apart(active: ActiveDefence) -> int:
+def _told_apart(active: ActiveGradientDefence) -> int:
     direction = np.zeros((1, _ENTRIES))
     direction[0, 0] = _LENGTH
     shown = np.array([[_through(active, sign * direction)[1] for _ in range(_TRIES)] for sign in (-1, 1)])

@@ -26,7 +26,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.export.stateless import OF_VALUES
 from labelinf_guard.files import (
-    Labels,
+    PrivateLabels,
     State,
     draw_split,
     known_boards,
@@ -35,7 +35,7 @@ from labelinf_guard.files import (
     write_once,
     write_private,
 )
-from labelinf_guard.metrics import METRICS, Metric
+from labelinf_guard.metrics import METRICS, GuardMetric
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.status import beside
 from labelinf_guard.terms import metric_of, sizes_of, terms_of
@@ -154,7 +154,7 @@ class _Split:
     codes: NDArray[np.intp] = attrs.field(repr=False)
 
 
-def _drawn(policy: Policy, labels: Labels, source: Words) -> _Split:
+def _drawn(policy: Policy, labels: PrivateLabels, source: Words) -> _Split:
     public, flip = draw_split(labels.groups, policy.public.share, source), policy.public.flip
     return _Split(
         public=public,
@@ -162,7 +162,7 @@ def _drawn(policy: Policy, labels: Labels, source: Words) -> _Split:
     )
 
 
-def _first(board: Path, policy: Policy, labels: Labels, split: _Split) -> _Split:
+def _first(board: Path, policy: Policy, labels: PrivateLabels, split: _Split) -> _Split:
     """Keep the split unless one was kept, and return the one that was: two would add up to labels that both show."""
     packed = io.BytesIO()
     np.savez(packed, of=_of(policy, labels), public=split.public, codes=split.codes)
@@ -181,7 +181,7 @@ def _alone(board: Path) -> None:
         )
 
 
-def _kept(board: Path, policy: Policy, labels: Labels) -> _Split | None:
+def _kept(board: Path, policy: Policy, labels: PrivateLabels) -> _Split | None:
     path = State.of(board).exported
     if not path.exists():
         return None
@@ -198,7 +198,7 @@ def _kept(board: Path, policy: Policy, labels: Labels) -> _Split | None:
     return split
 
 
-def _of(policy: Policy, labels: Labels) -> str:
+def _of(policy: Policy, labels: PrivateLabels) -> str:
     """Return a hash of what a split is drawn from."""
     part = (labels.ids, labels.groups.tolist(), policy.board.classes, policy.public.share, policy.public.flip)
     return hashlib.sha256(json.dumps(part).encode()).hexdigest()
@@ -221,7 +221,7 @@ def _stateless(policy: Policy) -> None:
 
 
 def _certificate(
-    policy: Policy, metric: Metric, labels: Labels, public: NDArray[np.bool_], where: Platform
+    policy: Policy, metric: GuardMetric, labels: PrivateLabels, public: NDArray[np.bool_], where: Platform
 ) -> Certificate:
     """Return what the split proves, or noise in all labels, of any number of answers; refuse what proves too little."""
     scored = public | bool(policy.public.flip)  # private scores too are of replaced labels, and may all be shown
@@ -247,7 +247,7 @@ def _told(title: str) -> list[str]:
     ]
 
 
-def _solution(policy: Policy, labels: Labels, public: NDArray[np.bool_]) -> str:
+def _solution(policy: Policy, labels: PrivateLabels, public: NDArray[np.bool_]) -> str:
     rows = (
         (name, policy.board.classes[code], "Public" if scored else "Private")
         for name, code, scored in zip(labels.ids, labels.codes, public, strict=True)

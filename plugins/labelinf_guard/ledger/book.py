@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
-from labelinf_guard.ledger.charge import Rule, Seen, charge_of, rule_named, worst_charge
+from labelinf_guard.ledger.charge import PublicRecord, Rule, charge_of, rule_named, worst_charge
 
-__all__ = ["Book", "Entry", "LedgerBrokenError", "Rules"]
+__all__ = ["Book", "LedgerBrokenError", "LedgerEntry", "Rules"]
 
 _TOTAL = 1 << 40
 _REMEMBERED = 20
@@ -65,7 +65,7 @@ class Rules:
 
 
 @attrs.define(kw_only=True)
-class Entry:
+class LedgerEntry:
     """One submission.
 
     Attributes:
@@ -104,7 +104,7 @@ class Book:
     """
 
     rules: Rules | None = None
-    entries: list[Entry] = attrs.field(factory=list)
+    entries: list[LedgerEntry] = attrs.field(factory=list)
     settled: int = 0
     spent: int = 0
     reserved: int = 0
@@ -128,7 +128,7 @@ class Book:
             raise LedgerBrokenError("its first row is missing")
         return self.rules
 
-    def same(self, digest: str) -> Entry | None:
+    def same(self, digest: str) -> LedgerEntry | None:
         """Return the entry of the same canonical submission, from any team."""
         place = self._by_digest.get(digest)
         return None if place is None else self.entries[place]
@@ -181,11 +181,11 @@ class Book:
         rules = self.known()
         return ((max(now, self.time) + rules.allowed) // rules.beat + 1) * rules.beat
 
-    def history(self, entry: Entry) -> Seen:
+    def history(self, entry: LedgerEntry) -> PublicRecord:
         """Return what was released before the entry's beat, once all of it is settled."""
         seen = self._first[entry.due]  # beats never run backwards
         own, board = (self._last(name, seen) for name in (entry.team, None))
-        return Seen(
+        return PublicRecord(
             own=own[0] if own else None, board=board, number=entry.number, told=seen, raised=self._records[seen][1]
         )
 
@@ -195,7 +195,7 @@ class Book:
         end = bisect_left(scored, seen)
         return tuple(self.entries[at].symbol or 0 for at in reversed(scored[max(0, end - _REMEMBERED) : end]))
 
-    def symbol(self, entry: Entry, kept: int | None, better: int) -> int:
+    def symbol(self, entry: LedgerEntry, kept: int | None, better: int) -> int:
         """Return the symbol of an entry's answer.
 
         Args:
@@ -212,7 +212,7 @@ class Book:
             return rules.answers
         return better if rules.rule == "ranks" else kept
 
-    def price(self, entry: Entry, symbol: int, rule: Rule) -> int:
+    def price(self, entry: LedgerEntry, symbol: int, rule: Rule) -> int:
         """Return what it costs to tell ``symbol`` to an entry.
 
         Raises:
@@ -236,7 +236,7 @@ class Book:
         if kind == "open" and self.rules is None:
             self.rules = Rules(**body)
         elif kind == "reserve":
-            self._reserve(Entry(number=len(self.entries), **body))
+            self._reserve(LedgerEntry(number=len(self.entries), **body))
         elif kind == "settle" and self.settled < len(self.entries) and body["number"] == self.settled:
             self._settle(self.entries[self.settled], body["symbol"], body["charge"])
         elif kind == "adopt":
@@ -249,14 +249,14 @@ class Book:
         else:
             raise LedgerBrokenError(f"a row of kind {kind!r} cannot stand where it stands")
 
-    def _reserve(self, entry: Entry) -> None:
+    def _reserve(self, entry: LedgerEntry) -> None:
         self._by_digest[entry.digest] = entry.number
         self._first.setdefault(entry.due, entry.number)
         self._used.update([(entry.team,), (entry.day,), (entry.team, entry.day)])
         self.entries.append(entry)
         self.reserved += entry.charge
 
-    def _settle(self, entry: Entry, symbol: int, charge: int) -> None:
+    def _settle(self, entry: LedgerEntry, symbol: int, charge: int) -> None:
         record, raised = self._records[-1]
         if symbol != self.known().answers:
             raised, record = raised + (symbol > record), max(record, symbol)

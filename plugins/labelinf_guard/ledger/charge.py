@@ -37,11 +37,11 @@ __all__ = [
     "MILLIBITS",
     "TOTAL_BITS",
     "Near",
+    "PublicRecord",
     "Ranks",
     "Records",
     "Rule",
-    "Seen",
-    "Uniform",
+    "UniformRule",
     "charge_of",
     "rule_named",
     "worst_charge",
@@ -56,7 +56,7 @@ _REMEMBERED = 20
 
 
 @attrs.frozen(kw_only=True)
-class Seen:
+class PublicRecord:
     """What everybody knows when an answer is predicted: what was released at earlier beats, and nothing else.
 
     Attributes:
@@ -85,7 +85,7 @@ class Rule(abc.ABC):
     answers: int
 
     @abc.abstractmethod
-    def weights(self, seen: Seen) -> list[int]:
+    def weights(self, seen: PublicRecord) -> list[int]:
         """Return the weight of every symbol, each at least 1, of sum at most ``2**40``, shape ``(answers + 1,)``."""
 
     def least(self, number: int) -> int:
@@ -108,10 +108,10 @@ def worst_charge(rule: Rule, number: int = 0) -> int:
 
 
 @attrs.frozen(kw_only=True)
-class Uniform(Rule):
+class UniformRule(Rule):
     """Counting: every symbol costs the same."""
 
-    def weights(self, seen: Seen) -> list[int]:
+    def weights(self, seen: PublicRecord) -> list[int]:
         """The same for all."""
         return [self.least(seen.number)] * (self.answers + 1)
 
@@ -124,7 +124,7 @@ class Uniform(Rule):
 class Near(Rule):
     """Answers near earlier ones are likelier."""
 
-    def weights(self, seen: Seen) -> list[int]:
+    def weights(self, seen: PublicRecord) -> list[int]:
         """A uniform floor, and staircases around what is known."""
         own, around = seen.own, list(seen.board[:_REMEMBERED])
         weights = np.full(self.answers + 1, self.least(seen.number), dtype=np.int64)
@@ -157,7 +157,7 @@ class Records(Rule):
     Symbols are levels, a greater one the better; the last answer released is the record. No score is no new record.
     """
 
-    def weights(self, seen: Seen) -> list[int]:
+    def weights(self, seen: PublicRecord) -> list[int]:
         """A uniform floor, the record of before, and the levels above it, each as likely."""
         weights = [self.least(seen.number)] * (self.answers + 1)
         record = seen.board[0] if seen.board else 0
@@ -173,7 +173,7 @@ class Records(Rule):
 class Ranks(Rule):
     """How many of the submissions before it a submission is behind: each number as likely, and no score too."""
 
-    def weights(self, seen: Seen) -> list[int]:
+    def weights(self, seen: PublicRecord) -> list[int]:
         """The same for all that can be; 1 for the others."""
         even = self.least(seen.number)
         return [*[even] * (seen.number + 1), *[1] * (self.answers - seen.number - 1), even]
@@ -184,7 +184,7 @@ class Ranks(Rule):
 
 
 _RULES: dict[str, type[Rule]] = {
-    "uniform": Uniform,
+    "uniform": UniformRule,
     "near": Near,
     "records": Records,
     "ranks": Ranks,

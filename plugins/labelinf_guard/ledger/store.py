@@ -31,9 +31,9 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.clock import Clock
+from labelinf_guard.clock import BoardClock
 from labelinf_guard.files import write_private
-from labelinf_guard.ledger.book import Book, Entry, LedgerBrokenError, Rules
+from labelinf_guard.ledger.book import Book, LedgerBrokenError, LedgerEntry, Rules
 from labelinf_guard.ledger.charge import Rule, rule_named, worst_charge
 
 __all__ = ["Ledger", "RefusedError", "chained", "kept_seal"]
@@ -84,7 +84,7 @@ class Ledger:
     _connection: sqlite3.Connection
     _key: bytes = attrs.field(repr=False)
     _anchor: Path
-    clock: Clock
+    clock: BoardClock
     book: Book = attrs.field(factory=Book)
     head: str = _START
     rows: int = 0
@@ -93,7 +93,7 @@ class Ledger:
     _ranked: int = attrs.field(default=0, init=False)  # submissions that they are of
 
     @classmethod
-    def create(cls, path: Path, anchor: Path, key: bytes, rules: Rules, clock: Clock) -> Ledger:
+    def create(cls, path: Path, anchor: Path, key: bytes, rules: Rules, clock: BoardClock) -> Ledger:
         """Begin a ledger.
 
         Raises:
@@ -110,7 +110,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def open(cls, path: Path, anchor: Path, key: bytes, clock: Clock) -> Ledger:
+    def open(cls, path: Path, anchor: Path, key: bytes, clock: BoardClock) -> Ledger:
         """Open a ledger, and read it.
 
         Raises:
@@ -127,7 +127,7 @@ class Ledger:
         return ledger
 
     @classmethod
-    def adopt(cls, path: Path, anchor: Path, key: bytes, clock: Clock, *, lost: int = 0) -> int:
+    def adopt(cls, path: Path, anchor: Path, key: bytes, clock: BoardClock, *, lost: int = 0) -> int:
         """Go on with a ledger that was restored from a copy. Returns how many rows were lost: ``lost`` at least."""
         ledger = cls._opened(path, anchor, key, clock)
         lost = max(lost, ledger._behind())
@@ -142,7 +142,7 @@ class Ledger:
         return lost
 
     @classmethod
-    def _opened(cls, path: Path, anchor: Path, key: bytes, clock: Clock) -> Ledger:
+    def _opened(cls, path: Path, anchor: Path, key: bytes, clock: BoardClock) -> Ledger:
         if not path.is_file():
             raise InputError(f"{path} is missing. labelinf guard init makes it.")
         ledger = cls(_connected(path), key, anchor, clock)
@@ -192,7 +192,7 @@ class Ledger:
             day, worst = self.book.day(self._now()), worst_charge(self.rule(), len(self.book.entries))
             return self.book.same(digest) is None and not self.book.refusal(team, day, worst)
 
-    def reserve(self, team: str, digest: str) -> tuple[Entry, bool]:
+    def reserve(self, team: str, digest: str) -> tuple[LedgerEntry, bool]:
         """Number a submission and hold the worst charge for it; or find the same one.
 
         Returns:
@@ -214,7 +214,7 @@ class Ledger:
             self._append("reserve", body, now)
         return self.book.entries[-1], True
 
-    def keep(self, entry: Entry, symbol: int) -> None:
+    def keep(self, entry: LedgerEntry, symbol: int) -> None:
         """Keep an answer until its beat; one that comes after it is not kept."""
         with self._transaction():
             if self._now() < entry.due:
@@ -262,7 +262,7 @@ class Ledger:
                 raise RefusedError(_VOID) from None
             self._append("settle", {"number": entry.number, "symbol": symbol, "charge": charge})
 
-    def _symbol(self, entry: Entry) -> int:
+    def _symbol(self, entry: LedgerEntry) -> int:
         """Return an entry's answer, from what was kept of it and, for a rank, of those before."""
         ranks = self.book.known().rule == "ranks"
         found = dict(self._kept(self._ranked if ranks else entry.number, entry.number))
@@ -297,12 +297,12 @@ class Ledger:
         self._ahead += max(0, self.book.time - self.clock.now() - self._ahead)
         return self.clock.now() + self._ahead
 
-    def beat(self, entry: Entry) -> int:
+    def beat(self, entry: LedgerEntry) -> int:
         """Return when the clock will say that an entry's beat has come."""
         self._now()
         return entry.due - self._ahead
 
-    def wait(self, entry: Entry) -> Entry:
+    def wait(self, entry: LedgerEntry) -> LedgerEntry:
         """Return the entry once it is settled, at its beat."""
         self.clock.wait(self.beat(entry))
         self.settle()

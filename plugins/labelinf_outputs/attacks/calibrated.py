@@ -57,7 +57,7 @@ class Calibrated(AbstainingAttack):
 
     balanced: bool = True
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs a reference model."""
         return needs_references(threat, 1)
 

@@ -65,7 +65,7 @@ class DeltaMargin(AbstainingAttack):
     alpha: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     beta: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs losses, and two classes."""
         if threat.n_classes != 2:
             return "defined for two classes only"

@@ -96,7 +96,7 @@ class Learned(AbstainingAttack):
         abstain: Share of the canaries on which it declines, in [0, 1).
     """
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs references that can play the victim for others."""
         return needs_references(threat, _LEAST)
 

@@ -80,7 +80,7 @@ class Lira(AbstainingAttack):
         abstain: Share of the canaries on which it declines, in [0, 1).
     """
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs enough reference models for a variance."""
         return needs_references(threat, _LEAST)
 

@@ -33,7 +33,7 @@ class LossInversion(AbstainingAttack):
         abstain: Share of the canaries on which it declines, in [0, 1).
     """
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs losses."""
         return "" if threat.view.reveals_label else "needs losses, which the declared view does not show"
 

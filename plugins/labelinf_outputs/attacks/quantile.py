@@ -58,7 +58,7 @@ class Quantile(AbstainingAttack):
     level: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     neighbours: int = attrs.field(default=15, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs the canaries' features."""
         return "" if threat.view.features else "needs features, which the declared view does not show"
 

@@ -50,7 +50,7 @@ class Rmia(AbstainingAttack):
 
     gamma: float = attrs.field(default=2.0, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """It needs references to compare with."""
         return needs_references(threat, 1)
 

@@ -14,13 +14,13 @@ from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
 from labelinf_outputs.game.output import OutputAttack
 
-__all__ = ["Asked"]
+__all__ = ["AttackHandle"]
 
 T = TypeVar("T")
 
 
 @attrs.frozen(kw_only=True)
-class Asked:
+class AttackHandle:
     """An attack that questions are put to.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked:
     _lost: list[PluginError] = attrs.field(factory=list, init=False, eq=False)
 
     @classmethod
-    def of(cls, builder: Builder, spec: str, timeout: float) -> Asked:
+    def of(cls, builder: Builder, spec: str, timeout: float) -> AttackHandle:
         """Look it up.
 
         Args:
@@ -51,7 +51,7 @@ class Asked:
         return cls.here(_built(builder, spec))
 
     @classmethod
-    def here(cls, attack: OutputAttack) -> Asked:
+    def here(cls, attack: OutputAttack) -> AttackHandle:
         """Ask an attack in this process."""
         return cls(make=lambda: attack)
 

@@ -14,11 +14,11 @@ from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.statistics.profiles import GaussianProfile
 from labelinf_core.statistics.proportions import clopper_pearson
 
-__all__ = ["Claim", "Proof"]
+__all__ = ["EpsilonProof", "PrivacyClaim"]
 
 
 @attrs.frozen(kw_only=True)
-class Proof:
+class EpsilonProof:
     """What one run proves by guesses that were committed to.
 
     Attributes:
@@ -40,7 +40,7 @@ class Proof:
 
 
 @attrs.frozen(kw_only=True)
-class Claim:
+class PrivacyClaim:
     """The label-DP that is claimed: (epsilon, delta), or mu-Gaussian.
 
     Attributes:
@@ -74,7 +74,7 @@ class Claim:
         return self.mu if self.gaussian else self.epsilon
 
     @property
-    def doubled(self) -> Claim:
+    def doubled(self) -> PrivacyClaim:
         """The claim of twice its level."""
         return attrs.evolve(self, mu=2 * self.mu) if self.gaussian else attrs.evolve(self, epsilon=2 * self.epsilon)
 
@@ -127,7 +127,7 @@ class Claim:
         bound = epsilon_bounds.mu_lower_bound if self.gaussian else epsilon_bounds.epsilon_lower_bound
         return max(bound(correct, guesses, **known), bound(wrong, guesses, wrong=True, **known))
 
-    def proof(self, ranked: NDArray[np.bool_], guesses: int, *, n_classes: int, n_canaries: int) -> Proof:
+    def proof(self, ranked: NDArray[np.bool_], guesses: int, *, n_classes: int, n_canaries: int) -> EpsilonProof:
         """Return what the surest guesses of a run prove; how many is fixed beforehand, so that nothing is corrected.
 
         Args:
@@ -141,7 +141,7 @@ class Claim:
         correct, made = int(counted.sum()), counted.size
         counting = made if self.exact else guesses
         known = {"n_classes": n_classes, "n_canaries": n_canaries}
-        return Proof(
+        return EpsilonProof(
             level=self.proved(correct, made - correct, counting, **known),
             guesses=counting,
             correct=correct,

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.statistics import epsilon_bounds
-from labelinf_outputs.audit.asked import Asked
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.asked import AttackHandle
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle
@@ -45,7 +45,9 @@ class Commitment:
     rehearsed: bool = False
 
 
-def commit(attacks: Mapping[str, Asked], planted: Planted, threat: OutputThreat, claim: Claim) -> Commitment:
+def commit(
+    attacks: Mapping[str, AttackHandle], planted: Planted, threat: OutputThreat, claim: PrivacyClaim
+) -> Commitment:
     """Choose among ``attacks``, looking at the references and at nothing of the victim.
 
     Args:
@@ -71,7 +73,9 @@ def _players(references: References | None) -> int:
     return 0 if references is None else min(len(references.planted), _REHEARSALS)
 
 
-def _rehearsed(attack: Asked, planted: Planted, threat: OutputThreat, claim: Claim) -> Mapping[int, float]:
+def _rehearsed(
+    attack: AttackHandle, planted: Planted, threat: OutputThreat, claim: PrivacyClaim
+) -> Mapping[int, float]:
     """Return what an attack would prove by its average of right guesses of a reference, for every number of guesses."""
     references = planted.references
     if references is None or len(references.planted) < 2:
@@ -96,7 +100,7 @@ def _rehearsals(
     attack: OutputAttack, references: References, public: OutputThreat, features: NDArray[np.float64] | None
 ) -> list[NDArray[np.bool_]]:
     """Return whether each guess is correct, surest first, each reference in turn the victim; none if refused."""
-    if attack.refusal(public):
+    if attack.unsupported_reason(public):
         return []
     hits = []
     for player in range(_players(references)):

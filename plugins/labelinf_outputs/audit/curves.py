@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.findings import Ranking
 from labelinf_outputs.audit.power import SIZES, Power
 
@@ -37,7 +37,7 @@ def roc_points(ranking: Ranking, n_canaries: int, n_classes: int) -> NDArray[np.
     return np.column_stack([false, true])
 
 
-def roc(ranking: Ranking, n_canaries: int, n_classes: int, claim: Claim) -> str:
+def roc(ranking: Ranking, n_canaries: int, n_classes: int, claim: PrivacyClaim) -> str:
     """Return the ROC curve, both axes logarithmic, down to one accusation; what pure DP allows stands beside it."""
     least = 1 / (n_canaries * (n_classes - 1))
     found = roc_points(ranking, n_canaries, n_classes)

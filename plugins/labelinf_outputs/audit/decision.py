@@ -1,7 +1,8 @@
 """What an audit comes to: one frozen object, of which word, exit status, proof and remedy are read.
 
-Everything in it comes from the guesses that were committed to: what they prove (:class:`~.claim.Proof`), whether they
-are void, and whether this audit could have seen a leak. What other attacks do is shown beside it and decides nothing.
+Everything in it comes from the guesses that were committed to: what they prove (:class:`~.claim.EpsilonProof`), whether
+they are void, and whether this audit could have seen a leak. What other attacks do is shown beside it and decides
+nothing.
 
 =====================================================================  ========  ======
 what is found                                                          claimed   status
@@ -21,16 +22,16 @@ import enum
 
 import attrs
 
-from labelinf_outputs.audit.claim import Claim, Proof
+from labelinf_outputs.audit.claim import EpsilonProof, PrivacyClaim
 
-__all__ = ["POWER", "Decision", "Word"]
+__all__ = ["POWER", "Decision", "OutputsWord"]
 
 POWER = 0.95  #: what an audit must have against twice a claim, to pass it
 
 _REMEDY = "training behind a label-DP mechanism (label-rr, lp-mst, alibi, pate), as proved for each"
 
 
-class Word(enum.Enum):
+class OutputsWord(enum.Enum):
     """What an audit says of a model."""
 
     LEAKS = "leaks"
@@ -55,15 +56,15 @@ class Decision:
         gate: Whether a leak within the claim ends with status 1 too.
     """
 
-    claim: Claim
-    found: Proof | None
+    claim: PrivacyClaim
+    found: EpsilonProof | None
     voids: tuple[str, ...] = ()
     signal: bool | None = None
     power: float | None = None
     gate: bool = False
 
     @property
-    def proof(self) -> Proof | None:
+    def proof(self) -> EpsilonProof | None:
         """What is proved; None where nothing can be."""
         return None if self.voids else self.found
 
@@ -73,11 +74,11 @@ class Decision:
         return self.proof.level if self.proof else 0.0
 
     @property
-    def word(self) -> Word:
+    def word(self) -> OutputsWord:
         """The answer in a word."""
         if self.voids:
-            return Word.VOID
-        return Word.LEAKS if self.level > 0 else Word.UNSHOWN
+            return OutputsWord.VOID
+        return OutputsWord.LEAKS if self.level > 0 else OutputsWord.UNSHOWN
 
     @property
     def refuted(self) -> bool:
@@ -87,17 +88,17 @@ class Decision:
     @property
     def passed(self) -> bool:
         """Whether a claim withstood an audit that carries a signal, and that would have refuted twice as much."""
-        carries = self.word is Word.LEAKS or bool(self.signal and self.proof)
+        carries = self.word is OutputsWord.LEAKS or bool(self.signal and self.proof)
         return self.power is not None and not self.refuted and carries and self.power >= POWER
 
     @property
     def status(self) -> int:
         """How a command ends."""
-        if self.refuted or (self.word is Word.LEAKS and (self.gate or not self.claim.made)):
+        if self.refuted or (self.word is OutputsWord.LEAKS and (self.gate or not self.claim.made)):
             return 1
         return 0 if self.passed else 3
 
     @property
     def remedy(self) -> str:
         """What stops the leak; empty where none is shown."""
-        return _REMEDY if self.word is Word.LEAKS else ""
+        return _REMEDY if self.word is OutputsWord.LEAKS else ""

@@ -13,16 +13,16 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.placebo import LEVEL
 from labelinf_core.statistics.epsilon_bounds import BETA
 from labelinf_core.statistics.proportions import clopper_pearson, holm, p_value
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.audit.decision import Decision
 from labelinf_outputs.audit.validity import IMPROBABLE
 from labelinf_outputs.game.output import OutputThreat
 
-__all__ = ["Audit", "Bout", "Finding", "Ranking", "Seen", "findings_of"]
+__all__ = ["AttackRun", "Finding", "Observation", "OutputsAudit", "Ranking", "findings_of"]
 
 
-class Seen(enum.Enum):
+class Observation(enum.Enum):
     """What was observed of one attack; it decides nothing."""
 
     COUNTED = "counted"
@@ -61,7 +61,7 @@ class Finding:
     """
 
     attack: str
-    word: Seen
+    word: Observation
     refusal: str = ""
     correct: int = 0
     guesses: int = 0
@@ -74,7 +74,7 @@ class Finding:
 
     def voided(self) -> Finding:
         """Return what is left of it where the labels were no planted ones: counts, which prove nothing."""
-        return attrs.evolve(self, word=self.word if self.word in _VOID else Seen.VOID)
+        return attrs.evolve(self, word=self.word if self.word in _VOID else Observation.VOID)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -90,11 +90,11 @@ class Ranking:
     right: NDArray[np.bool_]
 
 
-_VOID = (Seen.LEAKY, Seen.VIEW_REVEALS)
+_VOID = (Observation.LEAKY, Observation.VIEW_REVEALS)
 
 
 @attrs.frozen(kw_only=True)
-class Audit:
+class OutputsAudit:
     """The answer.
 
     Attributes:
@@ -112,7 +112,7 @@ class Audit:
 
     n_canaries: int
     n_classes: int
-    claim: Claim
+    claim: PrivacyClaim
     ceiling: float
     committed: Commitment
     decision: Decision
@@ -123,7 +123,7 @@ class Audit:
 
 
 @attrs.frozen(kw_only=True)
-class Bout:
+class AttackRun:
     """One attack as it was played.
 
     Attributes:
@@ -142,7 +142,7 @@ class Bout:
     first: Ranking
 
 
-def findings_of(bouts: Sequence[Bout], threat: OutputThreat, committed: Commitment) -> dict[str, Finding]:
+def findings_of(bouts: Sequence[AttackRun], threat: OutputThreat, committed: Commitment) -> dict[str, Finding]:
     """Count every bout, by the name of its attack.
 
     Args:
@@ -150,48 +150,50 @@ def findings_of(bouts: Sequence[Bout], threat: OutputThreat, committed: Commitme
         threat: What is public.
         committed: What counts.
     """
-    beside = [bout for bout in bouts if bout.attack != committed.attack]
+    beside = [run_trial for run_trial in bouts if run_trial.attack != committed.attack]
     chances, shams = (_chances(which, threat) for which in ([b.ranked for b in beside], [b.placebo for b in beside]))
     found = {
-        bout.attack: _finding(bout, p_chance, p_placebo, _seen(bout, p_chance, p_placebo, threat))
-        for bout, p_chance, p_placebo in zip(beside, chances, shams, strict=True)
+        run_trial.attack: _finding(run_trial, p_chance, p_placebo, _seen(run_trial, p_chance, p_placebo, threat))
+        for run_trial, p_chance, p_placebo in zip(beside, chances, shams, strict=True)
     }
-    for bout in bouts:
-        if bout.attack == committed.attack:
-            p_counted, p_placebo = (_chance(item[: committed.guesses], threat) for item in (bout.ranked, bout.placebo))
+    for run_trial in bouts:
+        if run_trial.attack == committed.attack:
+            p_counted, p_placebo = (
+                _chance(item[: committed.guesses], threat) for item in (run_trial.ranked, run_trial.placebo)
+            )
             # A loss tells as much of redrawn labels; of six, which may prove something, IMPROBABLE is out of reach.
             told = threat.view.reveals_label and p_placebo <= p_counted <= BETA
             void = told or p_placebo <= IMPROBABLE
-            word = _void(threat) if void else Seen.COUNTED
-            found[bout.attack] = _finding(bout, _chance(bout.ranked, threat), p_placebo, word)
+            word = _void(threat) if void else Observation.COUNTED
+            found[run_trial.attack] = _finding(run_trial, _chance(run_trial.ranked, threat), p_placebo, word)
     return found
 
 
-def _finding(bout: Bout, p_chance: float, p_placebo: float, word: Seen) -> Finding:
+def _finding(run_trial: AttackRun, p_chance: float, p_placebo: float, word: Observation) -> Finding:
     return Finding(
-        attack=bout.attack,
+        attack=run_trial.attack,
         word=word,
-        correct=int(bout.ranked.sum()),
-        guesses=bout.ranked.size,
-        accuracy=_share(bout.ranked),
+        correct=int(run_trial.ranked.sum()),
+        guesses=run_trial.ranked.size,
+        accuracy=_share(run_trial.ranked),
         p_chance=p_chance,
-        placebo=int(bout.placebo.sum()),
+        placebo=int(run_trial.placebo.sum()),
         p_placebo=p_placebo,
-        placebo_share=_share(bout.placebo),
-        memorised=_share(bout.trained) if bout.trained is not None else None,
+        placebo_share=_share(run_trial.placebo),
+        memorised=_share(run_trial.trained) if run_trial.trained is not None else None,
     )
 
 
-def _seen(bout: Bout, p_chance: float, p_placebo: float, threat: OutputThreat) -> Seen:
+def _seen(run_trial: AttackRun, p_chance: float, p_placebo: float, threat: OutputThreat) -> Observation:
     if p_placebo <= LEVEL:
         return _void(threat)
     if p_chance > LEVEL:
-        return Seen.NOTHING
-    return Seen.ABOVE if bout.ranked.mean() > 1 / threat.n_classes else Seen.BELOW
+        return Observation.NOTHING
+    return Observation.ABOVE if run_trial.ranked.mean() > 1 / threat.n_classes else Observation.BELOW
 
 
-def _void(threat: OutputThreat) -> Seen:
-    return Seen.VIEW_REVEALS if threat.view.reveals_label else Seen.LEAKY
+def _void(threat: OutputThreat) -> Observation:
+    return Observation.VIEW_REVEALS if threat.view.reveals_label else Observation.LEAKY
 
 
 def _chances(which: Sequence[NDArray[np.bool_]], threat: OutputThreat) -> tuple[float, ...]:

@@ -25,11 +25,11 @@ from labelinf_core.contracts.errors import InputError, PluginError, QueryRefused
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
-from labelinf_outputs.audit.asked import Asked
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.asked import AttackHandle
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.committed import Commitment, commit
 from labelinf_outputs.audit.decision import Decision
-from labelinf_outputs.audit.findings import Audit, Bout, Finding, Ranking, Seen, findings_of
+from labelinf_outputs.audit.findings import AttackRun, Finding, Observation, OutputsAudit, Ranking, findings_of
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.validity import carries_signal, voids
@@ -52,12 +52,12 @@ def audit_outputs(
     builder: Builder,
     *,
     attacks: Sequence[str] = (),
-    claim: Claim = Claim(),  # noqa: B008
+    claim: PrivacyClaim = PrivacyClaim(),  # noqa: B008
     gate: bool = False,
     rng: np.random.Generator,
     timeout: float = 600.0,
     progress: Callable[[str, int], None] = lambda attack, of: None,
-) -> Audit:
+) -> OutputsAudit:
     """Play attacks against predictions and say what they prove.
 
     Args:
@@ -80,7 +80,7 @@ def audit_outputs(
         prior=(1 / n_classes,) * n_classes,
         declared=planted.view,
     )
-    built = {spec: Asked.of(builder, spec, timeout) for spec in attacks or output_attacks(builder)}
+    built = {spec: AttackHandle.of(builder, spec, timeout) for spec in attacks or output_attacks(builder)}
     refused = {spec: _refused(spec, attack, threat) for spec, attack in built.items()}
     playable = {spec: attack for spec, attack in built.items() if refused[spec] is None}
     if not playable:
@@ -93,7 +93,7 @@ def audit_outputs(
     for spec in built:
         progress(spec, len(built))
         tried.append(refused[spec] or _try(spec, built[spec], streams[spec], planted, threat))
-    bouts = {item.attack: item for item in tried if isinstance(item, Bout)}
+    bouts = {item.attack: item for item in tried if isinstance(item, AttackRun)}
     if not bouts:
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])
     found_by = findings_of([*bouts.values()], threat, committed)
@@ -102,14 +102,14 @@ def audit_outputs(
         found_by = {name: item.voided() for name, item in found_by.items()}
     n_canaries = threat.n_records * len(planted.models)
     counted = bouts.get(committed.attack)
-    if counted is not None and not reasons and (word := found_by[committed.attack].word) is not Seen.COUNTED:
+    if counted is not None and not reasons and (word := found_by[committed.attack].word) is not Observation.COUNTED:
         reasons = (f"{committed.attack}: {word.value}",)
     known = {"n_classes": n_classes, "n_canaries": n_canaries}
     proof = None if counted is None else claim.proof(counted.ranked, committed.guesses, **known)
     counting, made = (proof.guesses, proof.correct + proof.wrong) if proof else (0, 0)
     power = Power(claim=claim, n_classes=n_classes).against_twice(counting, n_canaries, made)
     signal = _signal(committed, built[committed.attack], planted, threat, streams[committed.attack])
-    return Audit(
+    return OutputsAudit(
         n_canaries=n_canaries,
         n_classes=n_classes,
         claim=claim,
@@ -123,7 +123,7 @@ def audit_outputs(
             power=power if claim.made else None,
             gate=gate,
         ),
-        findings=tuple(found_by[item.attack] if isinstance(item, Bout) else item for item in tried),
+        findings=tuple(found_by[item.attack] if isinstance(item, AttackRun) else item for item in tried),
         sealed=planted.sealed,
         n_models=len(planted.models),
         first=counted.first if counted is not None else None,
@@ -131,7 +131,7 @@ def audit_outputs(
 
 
 def _signal(
-    committed: Commitment, attack: Asked, planted: Planted, threat: OutputThreat, rng: np.random.Generator
+    committed: Commitment, attack: AttackHandle, planted: Planted, threat: OutputThreat, rng: np.random.Generator
 ) -> bool | None:
     """Say whether labels that were trained on openly come out; None when there are none.
 
@@ -147,7 +147,9 @@ def _signal(
     public = attrs.evolve(threat, n_records=labels.size, declared=view)
 
     def read(found: OutputAttack) -> bool:
-        return not found.refusal(public) and carries_signal(planted, _guess(found, shown, None, public, rng).labels)
+        return not found.unsupported_reason(public) and carries_signal(
+            planted, _guess(found, shown, None, public, rng).labels
+        )
 
     try:
         return attack(read)
@@ -160,36 +162,40 @@ def _nothing_played(findings: Sequence[Finding]) -> InputError:
     return InputError(f"there is nothing to play: {reasons or 'no attack of the output channel is loaded'}.")
 
 
-def _refused(spec: str, attack: Asked, threat: OutputThreat) -> Finding | None:
+def _refused(spec: str, attack: AttackHandle, threat: OutputThreat) -> Finding | None:
     """Say why an attack is not played, if it is not."""
     try:
-        refusal = attack(lambda found: gate.clean(found.refusal(threat) or ""))
+        refusal = attack(lambda found: gate.clean(found.unsupported_reason(threat) or ""))
     except (Exception, SystemExit) as error:
         if attack.apart and isinstance(error, InputError):  # it could not even be built as it is written
             raise
-        return Finding(attack=spec, word=Seen.FAILED, refusal=unquoted(error))
-    return Finding(attack=spec, word=Seen.REFUSED, refusal=refusal) if refusal else None
+        return Finding(attack=spec, word=Observation.FAILED, refusal=unquoted(error))
+    return Finding(attack=spec, word=Observation.REFUSED, refusal=refusal) if refusal else None
 
 
-def _try(spec: str, attack: Asked, rng: np.random.Generator, planted: Planted, threat: OutputThreat) -> Bout | Finding:
+def _try(
+    spec: str, attack: AttackHandle, rng: np.random.Generator, planted: Planted, threat: OutputThreat
+) -> AttackRun | Finding:
     """Play one attack, or say why it was not played to its end."""
 
-    def tried(found: OutputAttack) -> Bout | Finding:
+    def tried(found: OutputAttack) -> AttackRun | Finding:
         try:
             return _play(spec, found, planted, threat, rng)
         except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-            return Finding(attack=spec, word=Seen.FAILED, refusal=unquoted(error))
+            return Finding(attack=spec, word=Observation.FAILED, refusal=unquoted(error))
 
     try:
         return attack(tried)
     except PluginError as error:  # it took its process along
-        return Finding(attack=spec, word=Seen.FAILED, refusal=unquoted(error))
+        return Finding(attack=spec, word=Observation.FAILED, refusal=unquoted(error))
 
 
-def _play(spec: str, attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:
+def _play(
+    spec: str, attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator
+) -> AttackRun:
     played = [_one(attack, model, threat, rng) for model in planted.models]
     guess, *_ = played[0]
-    return Bout(
+    return AttackRun(
         attack=spec,
         ranked=_in_turns(
             [guess.ranked(model.labels) for (guess, *_), model in zip(played, planted.models, strict=True)]
@@ -230,7 +236,7 @@ def _guess(
             raise QueryRefusedError("the declared view has no reference models.")
         return references
 
-    with gate.blamed(attack):
+    with gate.attribute_errors(attack):
         guess = attack.run(OutputOracle(threat, release, known), rng)
         labels = gate.guessed(guess, Guess, threat.n_records, threat.n_classes)
     return attrs.evolve(guess, labels=labels)

@@ -20,7 +20,7 @@ import numpy as np
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.audit import words
 from labelinf_outputs.audit.curves import power_curves, roc
-from labelinf_outputs.audit.findings import Audit
+from labelinf_outputs.audit.findings import OutputsAudit
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.power import Power
 from labelinf_outputs.game.memorisation import memorisation
@@ -54,7 +54,7 @@ class Circumstances:
     view: str
 
 
-def report(found: Audit, made: Circumstances) -> str:
+def report(found: OutputsAudit, made: Circumstances) -> str:
     """Return the page that may be handed on."""
     facts = [
         ("claim", str(found.claim) if found.claim.made else "none"),
@@ -75,7 +75,7 @@ def report(found: Audit, made: Circumstances) -> str:
     )
 
 
-def _drawings(found: Audit) -> Iterator[tuple[str, str, str]]:
+def _drawings(found: OutputsAudit) -> Iterator[tuple[str, str, str]]:
     if found.first is not None and found.first.right.any():
         each = found.n_canaries // found.n_models
         yield "ROC curve", roc(found.first, each, found.n_classes, found.claim), _ROC
@@ -83,7 +83,7 @@ def _drawings(found: Audit) -> Iterator[tuple[str, str, str]]:
         yield "Power", power_curves(Power(claim=found.claim, n_classes=found.n_classes)), _POWER
 
 
-def _attacks(found: Audit) -> Iterator[tuple[str, ...]]:
+def _attacks(found: OutputsAudit) -> Iterator[tuple[str, ...]]:
     for item in found.findings:
         if item.accuracy is None:
             yield item.attack, "", "", "", f"{item.word.value}: {item.refusal}"
@@ -93,7 +93,7 @@ def _attacks(found: Audit) -> Iterator[tuple[str, ...]]:
             yield item.attack, guessed, f"{item.p_chance:.2g}", placebo, item.word.value
 
 
-def owner(found: Audit, planted: Planted, made: Circumstances) -> str:
+def owner(found: OutputsAudit, planted: Planted, made: Circumstances) -> str:
     """Return the page with the ids of the records at risk; for nobody but their owner."""
     return _page(
         made,
@@ -111,7 +111,7 @@ def owner(found: Audit, planted: Planted, made: Circumstances) -> str:
     )
 
 
-def _risks(found: Audit, planted: Planted) -> Iterator[tuple[str, ...]]:
+def _risks(found: OutputsAudit, planted: Planted) -> Iterator[tuple[str, ...]]:
     if found.first is None:
         return
     known = _memorised(planted)

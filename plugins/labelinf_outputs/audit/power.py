@@ -22,7 +22,7 @@ import attrs
 from scipy import special
 
 from labelinf_core.statistics import epsilon_bounds
-from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 __all__ = ["SIZES", "Power", "curves", "table"]
@@ -39,7 +39,7 @@ class Power:
         n_classes: K.
     """
 
-    claim: Claim
+    claim: PrivacyClaim
     n_classes: int
 
     def needed(self, n_canaries: int) -> int | None:
@@ -84,7 +84,7 @@ class Power:
 
 
 @functools.lru_cache(maxsize=64)
-def _needed(claim: Claim, n_classes: int, guesses: int, n_canaries: int) -> int | None:
+def _needed(claim: PrivacyClaim, n_classes: int, guesses: int, n_canaries: int) -> int | None:
     low, high = 0, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -12,8 +12,8 @@ import attrs
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report.words import at_most
-from labelinf_outputs.audit.decision import POWER, Decision, Word
-from labelinf_outputs.audit.findings import Audit, Finding
+from labelinf_outputs.audit.decision import POWER, Decision, OutputsWord
+from labelinf_outputs.audit.findings import Finding, OutputsAudit
 
 __all__ = ["WIDTH", "answer", "at_least", "conditions", "document", "headline", "lines", "sentence", "share", "wrapped"]
 
@@ -30,7 +30,7 @@ def share(found: Interval) -> str:
     return f"{found.value:.1%} [{found.low:.1%}, {found.high:.1%}]"
 
 
-def lines(found: Audit, view: str) -> list[str]:
+def lines(found: OutputsAudit, view: str) -> list[str]:
     """Return the whole answer."""
     models = f" of {found.n_models} models" if found.n_models > 1 else ""
     facts = (
@@ -52,17 +52,17 @@ def lines(found: Audit, view: str) -> list[str]:
 
 def headline(found: Decision) -> str:
     """Return the answer in a sentence."""
-    if found.word is Word.VOID:
+    if found.word is OutputsWord.VOID:
         return "VOID: this is no audit."
     beyond = f" beyond delta = {found.claim.delta:g}" if found.claim.delta else ""
-    shown = f"{at_least(found)} is proved" if found.word is Word.LEAKS else f"no leak{beyond} is shown"
+    shown = f"{at_least(found)} is proved" if found.word is OutputsWord.LEAKS else f"no leak{beyond} is shown"
     if found.refuted:
         return f"REFUTED: {found.claim} was claimed, {shown}."
     if found.passed:
         return f"NOT REFUTED: {found.claim} was claimed, {shown}. That is not a proof of the claim."
     if found.claim.made:
         return f"INCONCLUSIVE: {found.claim} was claimed, {shown}, and more might not have been seen."
-    if found.word is Word.LEAKS:
+    if found.word is OutputsWord.LEAKS:
         return f"the model gives planted labels away; {shown}."
     return "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety."
 
@@ -97,13 +97,13 @@ def answer(found: Decision) -> Answer:
     )
 
 
-def conditions(found: Audit) -> Iterator[str]:
+def conditions(found: OutputsAudit) -> Iterator[str]:
     """Yield the sentences without which the answer must not be read."""
     decision, claim = found.decision, found.claim
     yield from (f"{reason}." for reason in decision.voids)
-    if decision.word is Word.VOID:
+    if decision.word is OutputsWord.VOID:
         return
-    if decision.word is Word.UNSHOWN:
+    if decision.word is OutputsWord.UNSHOWN:
         yield from _unshown(found)
     if found.ceiling < 1:
         allows = "allows any attack" if claim.exact else "lets any attack expect"
@@ -123,7 +123,7 @@ def conditions(found: Audit) -> Iterator[str]:
         yield "Assumed, as you say: the labels were drawn uniformly, independently of everything else."
 
 
-def _unshown(found: Audit) -> Iterator[str]:
+def _unshown(found: OutputsAudit) -> Iterator[str]:
     """Say what a leak that is not shown is worth."""
     signal = found.decision.signal
     if found.decision.proof is None:
@@ -136,7 +136,7 @@ def _unshown(found: Audit) -> Iterator[str]:
         yield "The labels that were trained on openly do not come out either: other data, or nothing learnt."
 
 
-def _about(item: Finding, found: Audit) -> Iterator[str]:
+def _about(item: Finding, found: OutputsAudit) -> Iterator[str]:
     counts = item.attack == found.committed.attack
     mark = "*" if counts else " "
     if item.accuracy is None:
@@ -153,7 +153,7 @@ def _about(item: Finding, found: Audit) -> Iterator[str]:
         yield from wrapped(f"{surest}: {at_least(found.decision) if proof.level else 'nothing proved'}", " " * 6)
 
 
-def document(found: Audit) -> dict[str, Any]:
+def document(found: OutputsAudit) -> dict[str, Any]:
     """Return the answer for a program; no id of a record, no confidence of a guess."""
     content = attrs.asdict(found, recurse=False, filter=lambda field, _: field.name not in ("first", "decision"))
     decision = found.decision

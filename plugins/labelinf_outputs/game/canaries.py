@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.output import (
+    ActiveOutputDefence,
+    OutputDefence,
+    OutputOracle,
+    OutputThreat,
+    References,
+    Release,
+)
 from labelinf_outputs.game.training import Predictor, Recipe, Train, TrainingTask, one_hot
 from labelinf_outputs.game.uses import counted
 from labelinf_outputs.game.victims import make_victim
@@ -193,7 +200,7 @@ class CanaryGame:
         )
         actives = []
         for item, threat in zip(self._defences, self._threats, strict=True):
-            with gate.blamed(item, quote=False):
+            with gate.attribute_errors(item, quote=False):
                 actives.append(item.start(threat, rng))
         trained = self._pipeline(actives)(gate.seal(task), rng)
         own = trained.model.log_probabilities(task.features)
@@ -209,22 +216,24 @@ class CanaryGame:
             train_accuracy=float(np.mean(released[others].argmax(axis=1) == labels[others])),
         )
 
-    def _pipeline(self, actives: Sequence[ActiveDefence]) -> Train:
+    def _pipeline(self, actives: Sequence[ActiveOutputDefence]) -> Train:
         train: Train = self._victim.train
         for stage in reversed([*zip(self._defences, actives, self._threats, strict=True)]):
             train = counted(*stage, train)
         return train
 
-    def _accuracy(self, model: Predictor, actives: Sequence[ActiveDefence], rng: np.random.Generator) -> float:
+    def _accuracy(self, model: Predictor, actives: Sequence[ActiveOutputDefence], rng: np.random.Generator) -> float:
         released, _ = self._released(actives, model.log_probabilities(self._features[self._test]), rng)
         return float(np.mean(released.argmax(axis=1) == self._labels[self._test]))
 
-    def _released(self, actives: Sequence[ActiveDefence], own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+    def _released(
+        self, actives: Sequence[ActiveOutputDefence], own: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, bool]:
         """Return what leaves the curator, and whether that is what the model said."""
         said = np.exp(own)
         released = said
         for defence, active in zip(self._defences, actives, strict=True):
-            with gate.blamed(defence, quote=False):
+            with gate.attribute_errors(defence, quote=False):
                 released = gate.numbers_of(active.release(released, rng), own.shape)
         return released, released is said
 

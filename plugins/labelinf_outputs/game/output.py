@@ -40,7 +40,7 @@ from labelinf_outputs.game.victims import ANEW
 from labelinf_outputs.game.view import View
 
 __all__ = [
-    "ActiveDefence",
+    "ActiveOutputDefence",
     "OutputAttack",
     "OutputDefence",
     "OutputOracle",
@@ -172,11 +172,11 @@ class OutputOracle:
 class OutputAttack(Attack, abc.ABC):
     """An attack of the model-output channel."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         """Why this attack cannot be played under ``threat``; what it lacks on this channel says :meth:`lacks`."""
-        return self.lacks(threat) if isinstance(threat, OutputThreat) else "needs a model's outputs"
+        return self.missing_requirement(threat) if isinstance(threat, OutputThreat) else "needs a model's outputs"
 
-    def lacks(self, threat: OutputThreat) -> str:
+    def missing_requirement(self, threat: OutputThreat) -> str:
         """What this attack lacks, as a short clause; empty when it can be played."""
         return ""
 
@@ -190,7 +190,7 @@ class OutputAttack(Attack, abc.ABC):
         """
 
 
-class ActiveDefence(Protocol):
+class ActiveOutputDefence(Protocol):
     """A defence while one model is trained and shown."""
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
@@ -206,7 +206,7 @@ class OutputDefence(Defence):
     It must be hashable: victims are prepared once for every pipeline of defences.
     """
 
-    def start(self, threat: OutputThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: OutputThreat, rng: np.random.Generator) -> ActiveOutputDefence:
         """Return this defence's part in one game: the defence itself, unless it has something to remember.
 
         Args:

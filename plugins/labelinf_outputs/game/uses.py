@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_outputs.game.effects import allowed_uses
-from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThreat
+from labelinf_outputs.game.output import ActiveOutputDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["counted", "uses"]
@@ -40,7 +40,7 @@ def _records(task: TrainingTask) -> Records | None:
     return task.records if known else None
 
 
-def counted(defence: OutputDefence, active: ActiveDefence, threat: OutputThreat, train: Train) -> Train:
+def counted(defence: OutputDefence, active: ActiveOutputDefence, threat: OutputThreat, train: Train) -> Train:
     """Return one stage of a pipeline, which raises when it trains on a label more often than its defence declares.
 
     Args:
@@ -58,7 +58,7 @@ def counted(defence: OutputDefence, active: ActiveDefence, threat: OutputThreat,
             passed.append(inner)
             return train(inner, inner_rng)
 
-        with gate.blamed(defence, quote=False):  # what it raises may hold the labels it is handed
+        with gate.attribute_errors(defence, quote=False):  # what it raises may hold the labels it is handed
             trained = active.train(task, onward, rng)
             if not isinstance(trained, Trained):
                 raise ComponentError(f"it trained a {type(trained).__name__}, expected Trained")

@@ -17,7 +17,7 @@ from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
 from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses
-from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThreat
+from labelinf_outputs.game.output import ActiveOutputDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import uses
 from labelinf_outputs.game.victims import make_victim
@@ -55,7 +55,7 @@ def _task(n_records: int, n_classes: int) -> TrainingTask:
     return TrainingTask(features=records[:, None].astype(float), targets=one_hot(labels, n_classes), records=records)
 
 
-def _active(component: object, n_records: int, n_classes: int) -> ActiveDefence:
+def _active(component: object, n_records: int, n_classes: int) -> ActiveOutputDefence:
     """Return a defence's part in one game."""
     threat = _threat(n_records, n_classes)
     return belongs(component, OutputDefence).start(threat, np.random.default_rng(0))

@@ -41,7 +41,7 @@ class Doubling(ScoreAttack):
 
     start: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form; and noise that grows with the gaps is outgrown by none."""
         if is_unlimited(threat) and threat.noise_factor > 0:
             return "unclipped gaps cannot outgrow noise that grows with them"

@@ -41,7 +41,7 @@ _GUARD_BITS = 32
 class ExactBinary(ScoreAttack):
     """Recovers all labels of two classes from one exact score, of any loss."""
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs two classes and exact scores."""
         if threat.n_classes != 2:
             return "binary weights are for two classes"

@@ -24,7 +24,7 @@ from scipy.special import expit
 from labelinf_scores.attacks.camouflage import Camouflage
 from labelinf_scores.detector import detector
 from labelinf_scores.game.models import Run
-from labelinf_scores.game.networks import Activation, Layer, MutNet
+from labelinf_scores.game.networks import ModelActivation, ModelLayer, MutNet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,13 +55,13 @@ class GentleNetworks(Camouflage):
     units: int = attrs.field(default=64, validator=attrs.validators.ge(1))
     steepness: float = attrs.field(default=5.0, validator=attrs.validators.gt(0))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """The sender must know what its networks return."""
         if threat.models is None or threat.models.run is not Run.ROWS:
             return "needs records whose features are public"
         if threat.n_classes != 2:
             return "needs two classes"
-        return super().lacks(threat)
+        return super().missing_requirement(threat)
 
     def _ask(self, oracle: ScoreOracle, rng: np.random.Generator) -> tuple[NDArray[np.float64], Answer]:
         models = oracle.threat.models
@@ -75,7 +75,7 @@ class GentleNetworks(Camouflage):
     def _gentle(self, features: NDArray[np.float64], neighbours: Neighbours | None, rng: np.random.Generator) -> MutNet:
         """Draw a network and scale its logits until they are no steeper, and no wider, than is wanted."""
         weights = rng.standard_normal((features.shape[1], self.units)) / np.sqrt(features.shape[1])
-        hidden = Layer(weights=weights, bias=rng.standard_normal(self.units), activation=Activation.RELU)
+        hidden = ModelLayer(weights=weights, bias=rng.standard_normal(self.units), activation=ModelActivation.RELU)
         out = rng.standard_normal((self.units, 1))
         seen = hidden(features)
         middle = float(np.median(seen @ out))
@@ -83,5 +83,5 @@ class GentleNetworks(Camouflage):
         steepest = detector(expit(logits * self.spread / logits.std()), neighbours).steepness
         scale = self.spread / logits.std() * min(1.0, self.steepness / steepest) if steepest > 0 else 1.0
         scale = min(scale, _WIDEST / float(np.abs(logits).max()))
-        last = Layer(weights=out * scale, bias=np.array([-middle * scale]), activation=Activation.SIGMOID)
+        last = ModelLayer(weights=out * scale, bias=np.array([-middle * scale]), activation=ModelActivation.SIGMOID)
         return MutNet(layers=(hidden, last))

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
-from labelinf_scores.attacks.metric_attack import Board, MetricAttack, Told, released
+from labelinf_scores.attacks.metric_attack import MetricAnswer, MetricAttack, MetricSession, released
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 
 __all__ = ["LabellingTable", "block_row", "fitting"]
@@ -44,7 +44,7 @@ class LabellingTable(MetricAttack):
         """Whether there is a metric."""
         return metric is not None
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask about block after block, until every label is known or a record alone is not decided for long.
 
         Raises:
@@ -70,7 +70,7 @@ class LabellingTable(MetricAttack):
                 limit = max(1, limit // 2)
 
 
-def _ask(board: Board, asked: NDArray[np.intp]) -> Labellings | None:
+def _ask(board: MetricSession, asked: NDArray[np.intp]) -> Labellings | None:
     """Return the labellings of some records that fit the answer about them; None when it was refused."""
     classes = len(board.totals.counts)
     row = block_row(board.metric, asked, board.labels.size, classes, board.rng)
@@ -87,7 +87,7 @@ def _ask(board: Board, asked: NDArray[np.intp]) -> Labellings | None:
     return table[fitting(board, row, asked, table, Fraction(float(answer)))]
 
 
-def _between(told: Told, table: Labellings) -> NDArray[np.bool_]:
+def _between(told: MetricAnswer, table: Labellings) -> NDArray[np.bool_]:
     gaps = told.gaps.astype(object)
     if gaps.ndim == 1:
         numbers = told.numbers or range(int(table.max(initial=1)) + 1)
@@ -97,7 +97,7 @@ def _between(told: Told, table: Labellings) -> NDArray[np.bool_]:
 
 
 def fitting(
-    board: Board, row: NDArray[np.float64], asked: NDArray[np.intp], table: Labellings, score: Fraction
+    board: MetricSession, row: NDArray[np.float64], asked: NDArray[np.intp], table: Labellings, score: Fraction
 ) -> NDArray[np.bool_]:
     """Say which labellings of the records at ``asked`` fit a score; the others' labels are put in any order."""
     known, rest = board.known, np.setdiff1d(board.unknown, asked)

@@ -76,7 +76,7 @@ class LogPrimes(ScoreAttack):
     tau: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     decoder: str = attrs.field(default=ROUNDING, validator=attrs.validators.in_((ROUNDING, NEAREST, PRINTED)))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Construction 2 is for two classes."""
         if threat.n_classes != 2:
             return "Construction 2 is for two classes"

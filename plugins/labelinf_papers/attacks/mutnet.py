@@ -55,7 +55,7 @@ class SubmittedMutNet(ScoreAttack):
 
     inner: Attack = attrs.field(factory=Hybrid)
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """A model must be able to tell records apart, and the inner attack must be able to do with its error."""
         models = threat.models
         if models is None or models.run is Run.HIDDEN_ROWS:
@@ -65,7 +65,7 @@ class SubmittedMutNet(ScoreAttack):
                 return f"more than {_MOST_RECORDS} records to interpolate"
             if np.unique(_known(models), axis=0).shape[0] < threat.n_records:
                 return "needs records that differ in their features"
-        return self.inner.refusal(_planned(threat))
+        return self.inner.unsupported_reason(_planned(threat))
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Let the inner attack ask; what it asks is sent as a network."""

@@ -45,7 +45,7 @@ class PowersBlocks(ScoreAttack):
     base: float = attrs.field(default=math.e, validator=attrs.validators.ge(math.e))
     labels_per_query: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form."""
         return no_powers(threat)
 

@@ -48,7 +48,7 @@ class PowersExhaustive(ScoreAttack):
     tau: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     base: float = attrs.field(default=math.e, validator=attrs.validators.ge(math.e))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Too many labellings cannot be searched."""
         if threat.n_records * math.log2(threat.n_classes) > _MOST_BITS:
             return f"more than 2^{_MOST_BITS} labellings to search"

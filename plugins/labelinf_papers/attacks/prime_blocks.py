@@ -47,7 +47,7 @@ class PrimeBlocks(ScoreAttack):
     classes: int = attrs.field(default=0, validator=attrs.validators.ge(0))
     decoder: str = attrs.field(default=ROUNDING, validator=attrs.validators.in_((ROUNDING, NEAREST)))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Primes need the log-loss of probabilities, and rows that the curator's format holds."""
         if not threat.loss.is_log_loss:
             return "primes need the log-loss; log-primes plays other losses"

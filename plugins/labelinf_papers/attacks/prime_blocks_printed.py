@@ -32,13 +32,13 @@ class PrimeBlocksPrinted(PrimeBlocks):
     classes: int = attrs.field(default=1, init=False)
     decoder: str = attrs.field(default=ROUNDING, init=False)
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Algorithm 1 is for two classes and a bounded precision of nine bits at least."""
         if threat.n_classes != 2:
             return "Algorithm 1 is for two classes"
         if _phi(threat.arithmetic) < _LEAST_BITS:
             return "Algorithm 1 needs a bounded precision of at least 9 bits"
-        return super().lacks(threat)
+        return super().missing_requirement(threat)
 
     def _sized(self, threat: ScoreThreat, classes: int) -> list[PrimeQuery]:
         size = printed_block_size(_phi(threat.arithmetic), most=threat.n_records)

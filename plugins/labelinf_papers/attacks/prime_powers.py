@@ -66,7 +66,7 @@ class PrimePowers(ScoreAttack):
 
     theorem: ClassVar[str] = "Theorem 8"
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs the log-loss, exact scores, and no clipping that reaches its predictions."""
         if not threat.loss.is_log_loss:
             return "primes need the log-loss; log-primes plays other losses"

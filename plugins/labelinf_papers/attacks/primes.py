@@ -31,11 +31,11 @@ class Primes(PrimePowers):
 
     theorem: ClassVar[str] = "Theorem 1"
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs two classes, the log-loss, exact scores, and no clipping that reaches its predictions."""
         if threat.n_classes != 2:
             return "Theorem 1 is for two classes; prime-powers serves more"
-        return super().lacks(threat)
+        return super().missing_requirement(threat)
 
     def rows(self, primes: NDArray[np.int64], n_classes: int) -> NDArray[Any]:
         """Return the prediction vector of Theorem 1."""

@@ -33,7 +33,7 @@ class VarianceSearch(GradientAttack):
     population: int = attrs.field(default=500, validator=attrs.validators.ge(2))
     iterations: int = attrs.field(default=40, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: GradientThreat) -> str:
+    def missing_requirement(self, threat: GradientThreat) -> str:
         """It reads single samples, and takes a network without a last bias."""
         if threat.has_bias:
             return "needs a last layer without bias"

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import attrs
 
 from labelinf_core.contracts.pictures import Picture
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured
+from labelinf_core.plugin.comparisons import Compared, Measured, PaperClaim
 from labelinf_core.plugin.reproductions import Absent, Reproduced, Table
 from labelinf_papers.published.games import Games, fewest, line, longest, play, points, searched, tried
 
@@ -87,7 +87,7 @@ def figure_2(*, full: bool = False) -> Reproduced:
             quantity=f"Itakura-Saito on Titanic, noise {tau:g}: queries for all labels",
             paper=f"{printed} queries",
             ours=(fewest(itakura[tau], n=_RECORDS[2]),),
-            claim=Claim.EQUAL,
+            claim=PaperClaim.EQUAL,
             printed=(printed,),
             why="labels a query are tried in steps, and each game is another draw of noise",
         )
@@ -105,7 +105,7 @@ def figure_3(*, full: bool = False) -> Reproduced:
             quantity=f"labels recovered with as many queries as labels, noise {tau:g}",
             paper="a picture without numbers; fewer with more classes",
             ours=tuple(singly[k, tau].recovered(f"{k} classes", n) for k, n in _RECORDS.items()),
-            claim=Claim.FALLS,
+            claim=PaperClaim.FALLS,
         )
         for tau in (0.01, 1.0)
     ])  # fmt: skip
@@ -153,7 +153,7 @@ def _named(figures: dict[str, Measured]) -> list[Measured]:
 def _less(what: str, which: str, ours: Iterable[Measured], why: str = "") -> Compared:
     """Return a row of figures of which the paper says that they fall, from games of a single query."""
     return Compared(
-        quantity=f"{which}: {what}", paper="fewer labels", ours=tuple(ours), claim=Claim.FALLS, queries=1, why=why
+        quantity=f"{which}: {what}", paper="fewer labels", ours=tuple(ours), claim=PaperClaim.FALLS, queries=1, why=why
     )
 
 

@@ -31,10 +31,10 @@ from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.statistics.proportions import holm, p_value
 
 __all__ = [
-    "Entry",
-    "Fit",
     "LossIdentity",
-    "Row",
+    "MechanismFit",
+    "PrintedRow",
+    "SuccessRate",
     "entries",
     "keeps",
     "loss_identity",
@@ -45,7 +45,7 @@ __all__ = [
 
 
 @attrs.frozen(kw_only=True)
-class Row:
+class PrintedRow:
     """One printed row.
 
     Attributes:
@@ -68,7 +68,7 @@ class Row:
 
 
 @attrs.frozen(kw_only=True)
-class Entry:
+class SuccessRate:
     """One success rate and what it is worth.
 
     Attributes:
@@ -82,7 +82,7 @@ class Entry:
         p_ceiling_holm: ``p_ceiling`` adjusted for all entries with a budget.
     """
 
-    row: Row
+    row: PrintedRow
     attack: str
     correct: int
     p_chance: float
@@ -97,11 +97,11 @@ class Entry:
         return self.row.threshold if self.attack == "threshold" else self.row.delta_margin
 
 
-def rows() -> tuple[Row, ...]:
+def rows() -> tuple[PrintedRow, ...]:
     """Return the printed tables: Table 3 and Tables 4 to 8 of the appendix."""
     text = (resources.files("labelinf_papers.published") / "blia.csv").read_text(encoding="utf-8")
     return tuple(
-        Row(
+        PrintedRow(
             benchmark=line["benchmark"],
             train_size=int(line["train_size"]),
             canaries=int(line["canaries"]),
@@ -114,7 +114,7 @@ def rows() -> tuple[Row, ...]:
     )
 
 
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[SuccessRate, ...]:
     """Return all 84 entries with their p-values."""
     bare = [_entry(row, attack) for row in rows() for attack in ("threshold", "delta-margin")]
     chance = holm([item.p_chance for item in bare])
@@ -126,10 +126,10 @@ def entries() -> tuple[Entry, ...]:
     )
 
 
-def _entry(row: Row, attack: str) -> Entry:
+def _entry(row: PrintedRow, attack: str) -> SuccessRate:
     correct = _correct(row, attack)
     ceiling = epsilon_bounds.label_dp_ceiling(row.epsilon, 2)
-    return Entry(
+    return SuccessRate(
         row=row,
         attack=attack,
         correct=correct,
@@ -139,7 +139,7 @@ def _entry(row: Row, attack: str) -> Entry:
     )
 
 
-def _correct(row: Row, attack: str) -> int:
+def _correct(row: PrintedRow, attack: str) -> int:
     rate = row.threshold if attack == "threshold" else row.delta_margin
     return round(rate * row.canaries)
 
@@ -176,7 +176,7 @@ def loss_identity(benchmark: str = "IMDB") -> LossIdentity:
 
 
 @attrs.frozen(kw_only=True)
-class Fit:
+class MechanismFit:
     """How well a mechanism explains a column, the memorised share fixed by the row without label-DP.
 
     Attributes:
@@ -196,19 +196,21 @@ def keeps(epsilon: float, *, resampling: bool) -> float:
     return (1 + p) / 2 if resampling else p
 
 
-def threshold_fit(benchmark: str, *, resampling: bool) -> Fit:
+def threshold_fit(benchmark: str, *, resampling: bool) -> MechanismFit:
     """Fit ``A q + (1 - A)(1 - q)`` to the threshold rates, q the probability that a label survives."""
     table = [row for row in rows() if row.benchmark == benchmark]
     return _fit([row.threshold for row in table], table, [row.canaries for row in table], resampling)
 
 
-def train_fit(benchmark: str, *, resampling: bool) -> Fit:
+def train_fit(benchmark: str, *, resampling: bool) -> MechanismFit:
     """Fit ``A q + (1 - A)(1 - q)`` to the train accuracies."""
     table = [row for row in rows() if row.benchmark == benchmark]
     return _fit([row.train_accuracy for row in table], table, [row.train_size for row in table], resampling)
 
 
-def _fit(observed: Sequence[float], table: Sequence[Row], counts: Sequence[int], resampling: bool) -> Fit:
+def _fit(
+    observed: Sequence[float], table: Sequence[PrintedRow], counts: Sequence[int], resampling: bool
+) -> MechanismFit:
     memorised = next(value for value, row in zip(observed, table, strict=True) if math.isinf(row.epsilon))
     finite = [i for i, row in enumerate(table) if math.isfinite(row.epsilon)]
     survive = np.array([keeps(table[i].epsilon, resampling=resampling) for i in finite])
@@ -216,7 +218,7 @@ def _fit(observed: Sequence[float], table: Sequence[Row], counts: Sequence[int],
     residuals = np.array([observed[i] for i in finite]) - predicted
     variances = predicted * (1 - predicted) / np.array([counts[i] for i in finite])
     chi_square = float((residuals**2 / variances).sum())
-    return Fit(
+    return MechanismFit(
         rms=float(np.sqrt((residuals**2).mean())),
         chi_square=chi_square,
         p_value=float(special.chdtrc(len(finite), chi_square)),

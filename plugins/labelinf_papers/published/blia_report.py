@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Origin
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin, PaperClaim
 from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
-from labelinf_papers.published.blia import Entry, entries, loss_identity, rows, threshold_fit, train_fit
+from labelinf_papers.published.blia import SuccessRate, entries, loss_identity, rows, threshold_fit, train_fit
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 __all__ = ["ABSENT", "LEVEL", "blia_tables"]
@@ -36,7 +36,7 @@ def blia_tables() -> Reproduced:
     )
 
 
-def _drawn(found: tuple[Entry, ...]) -> Picture:
+def _drawn(found: tuple[SuccessRate, ...]) -> Picture:
     limited = [item for item in found if math.isfinite(item.row.epsilon) and item.attack == "delta-margin"]
     ceilings = sorted({(item.row.epsilon, item.ceiling) for item in limited})
     return Picture(
@@ -54,7 +54,7 @@ def _drawn(found: tuple[Entry, ...]) -> Picture:
     )
 
 
-def _compared(found: tuple[Entry, ...]) -> Iterator[Compared]:
+def _compared(found: tuple[SuccessRate, ...]) -> Iterator[Compared]:
     limited = [item for item in found if math.isfinite(item.row.epsilon)]
     above = sum(item.p_chance <= LEVEL for item in found)
     surely = sum(item.p_chance_holm <= LEVEL for item in found)
@@ -63,7 +63,7 @@ def _compared(found: tuple[Entry, ...]) -> Iterator[Compared]:
         quantity="success rates above one half, at the 1 % level",
         paper="consistently exceeding 50 %: all of them",
         ours=(_rates(above, "each by itself", found), _rates(surely, "after Holm's correction", found)),
-        claim=Claim.EQUAL,
+        claim=PaperClaim.EQUAL,
         printed=(len(found),),
         why="so many canaries show nothing smaller, and the paper tests nothing",
     )
@@ -79,23 +79,23 @@ def _compared(found: tuple[Entry, ...]) -> Iterator[Compared]:
         quantity="Big-Vul without label-DP, Delta-Margin",
         paper="52.08 in Table 2",
         ours=(Measured(value=round(100 * table8.rate, 2), unit="%", of="Table 8", played=_printed([table8])),),
-        claim=Claim.EQUAL,
+        claim=PaperClaim.EQUAL,
         printed=(52.08,),
         why="one is rounded, the other cut off",
     )
 
 
-def _rates(count: int, of: str, items: Sequence[Entry]) -> Measured:
+def _rates(count: int, of: str, items: Sequence[SuccessRate]) -> Measured:
     return Measured(value=count, unit=f"of {len(items)}", of=of, played=_printed(items))
 
 
-def _printed(items: Sequence[Entry]) -> Origin:
+def _printed(items: Sequence[SuccessRate]) -> Origin:
     canaries = [item.row.canaries for item in items]
     game = "success rates of Tables 3 to 8 as printed, N canaries in all"
     return Origin(game=game, n=sum(canaries), queries=len(items), per_query=max(canaries), seen="rates")
 
 
-def _all_entries(found: tuple[Entry, ...]) -> Table:
+def _all_entries(found: tuple[SuccessRate, ...]) -> Table:
     return Table(
         title="Success rates against one half",
         columns=("benchmark", "epsilon", "attack", "correct", "canaries", "rate", "p", "p (Holm)"),
@@ -115,7 +115,7 @@ def _all_entries(found: tuple[Entry, ...]) -> Table:
     )
 
 
-def _above_ceiling(found: tuple[Entry, ...]) -> Table:
+def _above_ceiling(found: tuple[SuccessRate, ...]) -> Table:
     return Table(
         title="Entries above what epsilon-label-DP allows to any attack (1 %)",
         columns=("benchmark", "epsilon", "attack", "rate", "ceiling", "p", "p (Holm)"),
@@ -165,7 +165,7 @@ def _budgets() -> Table:
     )
 
 
-def _remarks(found: tuple[Entry, ...]) -> Iterator[Remark]:
+def _remarks(found: tuple[SuccessRate, ...]) -> Iterator[Remark]:
     limited = [item for item in found if math.isfinite(item.row.epsilon)]
     counts = {
         "entries": len(found),

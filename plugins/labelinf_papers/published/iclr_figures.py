@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Origin
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin, PaperClaim
 from labelinf_core.plugin.reproductions import Reproduced, Table
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_papers.published.iclr_table5 import ABSENT, LEVELS, Law, Noised, Ratios, Study, searched
+from labelinf_papers.published.iclr_table5 import ABSENT, LEVELS, Noised, NoiseLaw, Ratios, Study, searched
 from labelinf_papers.published.iclr_victims import Victims, fully_connected
 from labelinf_papers.search.feasible import feasible_interval
 
@@ -74,7 +74,7 @@ def _curves_compared(untrained: _Curve, trained: _Curve) -> Iterator[Compared]:
         quantity="Figures 1 and 7, untrained: first local minimum of the loss, and the global one",
         paper="the first is the global one",
         ours=untrained.figures({"first": next(iter(untrained.minima), math.inf), "global": untrained.best}),
-        claim=Claim.ALIKE,
+        claim=PaperClaim.ALIKE,
     )
     named = {f"minimum {number}": at for number, at in enumerate(trained.minima, 1)}
     yield Compared(
@@ -160,7 +160,7 @@ def figure_6(samples: int = 100) -> Reproduced:
         samples: How many digits a point; the paper has 100.
     """
     study, rows = Study.digits(samples), []
-    for law in Law:
+    for law in NoiseLaw:
         for level in LEVELS:
             rng = np.random.default_rng(2)
             errors = [
@@ -168,7 +168,7 @@ def figure_6(samples: int = 100) -> Reproduced:
                 for gradient, label in zip(study.gradients, study.labels, strict=True)
             ]
             rows.append((law.value, level, float(np.mean(errors)), float(np.median(errors))))
-    means = {law: [row[2] for row in rows if row[0] == law.value] for law in Law}
+    means = {law: [row[2] for row in rows if row[0] == law.value] for law in NoiseLaw}
     return Reproduced(
         title=f"Figure 6 of Wang et al., ICLR 2024, in kind: {samples} smoothed digits, untrained network, hidden 512",
         tables=(
@@ -195,7 +195,7 @@ def figure_6(samples: int = 100) -> Reproduced:
                 quantity=f"L_r against the standard deviation of {law.value} noise",
                 paper="a picture without numbers; it grows with the noise",
                 ours=tuple(_errors(law, *pair, samples) for pair in zip(LEVELS, values, strict=True)),
-                claim=Claim.RISES,
+                claim=PaperClaim.RISES,
                 why="the printed level is read as a standard deviation (iclr-table5 shows why)",
             )
             for law, values in means.items()
@@ -204,7 +204,7 @@ def figure_6(samples: int = 100) -> Reproduced:
     )
 
 
-def _errors(law: Law, level: float, mean: float, samples: int) -> Measured:
+def _errors(law: NoiseLaw, level: float, mean: float, samples: int) -> Measured:
     played = Origin(
         game=f"swarms, {law.value} noise of {level:g} on one row, ratios clean; digits, untrained network, hidden 512",
         n=samples, queries=samples, seen="gradients", seed=2,

@@ -40,7 +40,7 @@ __all__ = [
     "LEVELS",
     "PRINTED_ACCURACY",
     "PRINTED_LOSS",
-    "Law",
+    "NoiseLaw",
     "Noised",
     "Ratios",
     "Study",
@@ -81,7 +81,7 @@ class Ratios(enum.Enum):
     NOISED = "noised"
 
 
-class Law(enum.Enum):
+class NoiseLaw(enum.Enum):
     """What noise is drawn from, each with the standard deviation that is told."""
 
     GAUSSIAN = "Gaussian"
@@ -89,7 +89,7 @@ class Law(enum.Enum):
 
     def draw(self, rng: np.random.Generator, std: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return noise; the published code divides by 1.414 for Laplace's scale."""
-        return rng.normal(0, std, shape) if self is Law.GAUSSIAN else rng.laplace(0, std / 2**0.5, shape)
+        return rng.normal(0, std, shape) if self is NoiseLaw.GAUSSIAN else rng.laplace(0, std / 2**0.5, shape)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -127,7 +127,12 @@ class Study:
 
 
 def paper_cell(
-    study: Study, std: float, noised: Noised, ratios: Ratios, rng: np.random.Generator, law: Law = Law.GAUSSIAN
+    study: Study,
+    std: float,
+    noised: Noised,
+    ratios: Ratios,
+    rng: np.random.Generator,
+    law: NoiseLaw = NoiseLaw.GAUSSIAN,
 ) -> tuple[float, float]:
     """Return the paper's accuracy (scalars within 1 of the truth) and ``L_s``, the mean error of those.
 
@@ -152,7 +157,7 @@ def searched(
     noised: Noised,
     ratios: Ratios,
     rng: np.random.Generator,
-    law: Law = Law.GAUSSIAN,
+    law: NoiseLaw = NoiseLaw.GAUSSIAN,
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the scalar of least variance that the swarms find, and its label, shape ``(C,)``."""
     chosen = int(np.abs(gradient.sum(axis=1)).argmax())
@@ -256,7 +261,7 @@ def _exposed(honest: Sequence[tuple[float, ...]]) -> Picture:
 
 
 def _compared(readings: Sequence[Reading], honest: Sequence[tuple[float, ...]], samples: int) -> Iterator[Compared]:
-    nearest = {Law.GAUSSIAN: Ratios.MIXED, Law.LAPLACE: Ratios.CLEAN}
+    nearest = {NoiseLaw.GAUSSIAN: Ratios.MIXED, NoiseLaw.LAPLACE: Ratios.CLEAN}
     why = "nearest reading: a standard deviation, on the searched row only; ours is another network"
     cells = {reading[:4]: reading[4] for reading in readings}
     for law, ratios in nearest.items():
@@ -305,7 +310,7 @@ def _readings(study: Study) -> Iterator[Reading]:
     yield ("Laplace", *_PRINTED, tuple(zip(*_LAPLACE, strict=True)))
     for noised, ratios in ((Noised.ROW, Ratios.CLEAN), (Noised.ALL, Ratios.NOISED)):
         rng = np.random.default_rng(2)
-        cells = tuple(paper_cell(study, level, noised, ratios, rng, Law.LAPLACE) for level in LEVELS)
+        cells = tuple(paper_cell(study, level, noised, ratios, rng, NoiseLaw.LAPLACE) for level in LEVELS)
         yield ("Laplace", "standard deviation", noised.value, ratios.value, cells)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import attrs
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured
+from labelinf_core.plugin.comparisons import Compared, Measured, PaperClaim
 from labelinf_core.plugin.reproductions import Absent, Reproduced
 from labelinf_papers.published.games import Games, line, longest, play, tried
 
@@ -87,13 +87,13 @@ def _without_noise(primes: Sizes, fives: Sizes) -> tuple[Compared, ...]:
     return (
         Compared(
             quantity="(a) largest N up to which every game is right", paper="10", queries=1,
-            ours=(longest(list(primes), primes.__getitem__),), claim=Claim.EQUAL, printed=(10,),
+            ours=(longest(list(primes), primes.__getitem__),), claim=PaperClaim.EQUAL, printed=(10,),
             why="the step is where a product of the first primes leaves 53 bits",
         ),
         Compared(
             quantity="(a) N from which no game is right", paper="47", queries=1,
             ours=(Measured(value=lost.played.n, unit="labels", played=lost.played, cap=_ONE_QUERY),),
-            claim=Claim.EQUAL, printed=(47,), why="the paper plays 10 000 games of every N",
+            claim=PaperClaim.EQUAL, printed=(47,), why="the paper plays 10 000 games of every N",
         ),
         Compared(
             quantity="(b) time, the slowest N", paper="a few milliseconds", queries=1, ours=(_slowest(primes),),
@@ -101,7 +101,7 @@ def _without_noise(primes: Sizes, fives: Sizes) -> tuple[Compared, ...]:
         ),
         Compared(
             quantity="(c) labels recovered with N / 5 queries", paper="100 %", queries=_MANY[-1] // 5,
-            ours=(fives[_MANY[-1]].recovered(n=_MANY[-1]),), claim=Claim.EQUAL, printed=(100,),
+            ours=(fives[_MANY[-1]].recovered(n=_MANY[-1]),), claim=PaperClaim.EQUAL, printed=(100,),
         ),
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _with_noise(noisy: dict[str, Sizes], blocks: dict[str, Sizes]) -> tuple[Comp
     each = {n: tuple(games[n].recovered(of) for of, games in blocks.items()) for n in next(iter(blocks.values()))}
     return (
         Compared(
-            quantity="(e) longest vector that is always right", paper="12, 8, 6", queries=1, claim=Claim.EQUAL,
+            quantity="(e) longest vector that is always right", paper="12, 8, 6", queries=1, claim=PaperClaim.EQUAL,
             ours=tuple(longest(list(games), games.__getitem__, of=of) for of, games in noisy.items()),
             printed=(12, 8, 6), why="exponents are fitted to the doubles here, and the nearest labelling is looked for",
         ),
@@ -121,7 +121,7 @@ def _with_noise(noisy: dict[str, Sizes], blocks: dict[str, Sizes]) -> tuple[Comp
         ),
         *(
             Compared(
-                quantity=f"(g) labels recovered in blocks, N = {n}", paper="100 %", ours=ours, claim=Claim.EQUAL,
+                quantity=f"(g) labels recovered in blocks, N = {n}", paper="100 %", ours=ours, claim=PaperClaim.EQUAL,
                 printed=(100,), why="noise on a mean of more labels is larger for each; a query asks about one or more",
             )
             for n, ours in each.items()
@@ -163,11 +163,11 @@ def _data_set(name: str, single: Games, many: Games) -> tuple[Compared, ...]:
     return (
         Compared(
             quantity=f"{name}: labels recovered", paper=f"{100 * accuracy:.4g} %", ours=(single.recovered(n=n),),
-            claim=Claim.EQUAL, printed=(100 * accuracy,), queries=1,
+            claim=PaperClaim.EQUAL, printed=(100 * accuracy,), queries=1,
             why="ours guesses the majority class for what a query does not reach, the paper decodes it",
         ),
         Compared(
-            quantity=f"{name}: labels recovered", paper="100 %", ours=(many.recovered(n=n),), claim=Claim.EQUAL,
+            quantity=f"{name}: labels recovered", paper="100 %", ours=(many.recovered(n=n),), claim=PaperClaim.EQUAL,
             printed=(100,), queries=-(-n // 5),
         ),
         Compared(
@@ -197,11 +197,11 @@ def figure_2() -> Reproduced:
         compared=(
             Compared(
                 quantity="labels recovered with N / 5 queries", paper="100 %", ours=(games[-1].recovered(),),
-                claim=Claim.EQUAL, printed=(100,), queries=5000,
+                claim=PaperClaim.EQUAL, printed=(100,), queries=5000,
             ),
             Compared(
                 quantity="labels recovered, by queries", paper="rises with the queries", ours=recovered,
-                claim=Claim.RISES, why="each query settles five labels; the rest is the majority guess",
+                claim=PaperClaim.RISES, why="each query settles five labels; the rest is the majority guess",
             ),
         ),
     )  # fmt: skip
@@ -225,7 +225,7 @@ def figure_4() -> Reproduced:
         compared=(
             Compared(
                 quantity="longest vector that is always right", paper="the shorter, the more classes there are",
-                ours=always, claim=Claim.FALLS, queries=1, why="powers of primes leave 53 bits sooner",
+                ours=always, claim=PaperClaim.FALLS, queries=1, why="powers of primes leave 53 bits sooner",
             ),
         ),
     )  # fmt: skip

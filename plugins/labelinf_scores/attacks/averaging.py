@@ -46,7 +46,7 @@ class Averaging(ScoreAttack):
 
     most_repeats: int = attrs.field(default=64, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form."""
         return no_powers(threat)
 

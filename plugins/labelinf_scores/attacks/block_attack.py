@@ -49,7 +49,7 @@ class BlockAttack(ScoreAttack):
         """Why this family does not fit the threat model; empty when it does."""
         return ""
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs a label per query that can be certified."""
         if unfit := mismatch(threat) or self.unfit(threat):
             return unfit

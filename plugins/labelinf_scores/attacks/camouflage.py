@@ -53,7 +53,7 @@ class Camouflage(ScoreAttack):
     spread: float = attrs.field(default=1.5, validator=attrs.validators.gt(0))
     queries_per_label: float = attrs.field(default=1.1, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """The equations must be few enough to solve."""
         if threat.loss.takes_logits:
             return "needs a loss of probabilities"

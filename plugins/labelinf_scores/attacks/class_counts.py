@@ -40,7 +40,7 @@ class ClassCounts(ScoreAttack):
 
     repeats: int = attrs.field(default=1, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Some losses have no rows in which one class stands out."""
         if threat.n_classes > 2 and not threat.loss.has_class_rows:
             return "counting more than two classes needs a loss with rows of any costs"

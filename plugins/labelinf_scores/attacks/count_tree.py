@@ -16,12 +16,12 @@ from collections.abc import Callable
 import attrs
 
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.detecting_counts import Plan, counted, least_step, plan_of
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, released
+from labelinf_scores.attacks.detecting_counts import CountPlan, counted, least_step, plan_of
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
-from labelinf_scores.plans.halving import Halving, Row, expected
+from labelinf_scores.plans.halving import CountedGroup, Halving, expected
 
 __all__ = ["CountTree", "halve"]
 
@@ -63,14 +63,16 @@ class CountTree(MetricAttack):
         plan = plan_of(threat)
         return threat.n_records / _queries(threat, plan) if plan else 0.0
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Halve groups of all records, in some random order."""
         plan = plan_of(board.oracle.threat)
         if plan is not None:
             halve(board, lambda row: counted(board, row.records), largest=_largest(board.oracle.threat, plan))
 
 
-def halve(board: Board, counted: Callable[[Row], int | None], *, largest: int | None = None, each: float = 1) -> None:
+def halve(
+    board: MetricSession, counted: Callable[[CountedGroup], int | None], *, largest: int | None = None, each: float = 1
+) -> None:
     """Read the labels that are not known yet, as far as the budget goes.
 
     Args:
@@ -93,9 +95,9 @@ def halve(board: Board, counted: Callable[[Row], int | None], *, largest: int | 
         board.settle(board.unknown, [int(board.left.argmax())] * board.unknown.size)
 
 
-def _largest(threat: ScoreThreat, plan: Plan) -> int | None:
+def _largest(threat: ScoreThreat, plan: CountPlan) -> int | None:
     return plan.largest if plan.largest < threat.n_records - 1 else None
 
 
-def _queries(threat: ScoreThreat, plan: Plan) -> int:
+def _queries(threat: ScoreThreat, plan: CountPlan) -> int:
     return expected(threat.n_records, threat.totals.n_positive, _largest(threat, plan))[0]

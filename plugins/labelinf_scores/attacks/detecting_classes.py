@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, Told, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAnswer, MetricAttack, MetricSession, released
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
@@ -74,7 +74,7 @@ class DetectingClasses(MetricAttack):
         """Return the labels over the queries of all rounds, as if all classes weighed alike."""
         return threat.n_records / _queries(threat)
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask about the two largest classes that are left, until one is left."""
         while board.unknown.size > 1:
             left = board.left
@@ -107,7 +107,7 @@ class _Round:
         values: How many kinds of records there are: two or three.
     """
 
-    board: Board
+    board: MetricSession
     first: int
     second: int
     values: int
@@ -207,7 +207,7 @@ class _Round:
 
 
 def _pairs(
-    told: Told, gain: int, loss: int, size: int, left: NDArray[np.intp], complete: bool
+    told: MetricAnswer, gain: int, loss: int, size: int, left: NDArray[np.intp], complete: bool
 ) -> list[tuple[int, int]]:
     """Return the counts of the first and second class among the chosen that fit: ``low <= gain a - loss b <= high``.
 

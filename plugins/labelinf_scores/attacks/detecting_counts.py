@@ -21,20 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 
-__all__ = ["DetectingCounts", "Plan", "counted", "least_step", "plan_of"]
+__all__ = ["CountPlan", "DetectingCounts", "counted", "least_step", "plan_of"]
 
 _BLOCK = 1023  # queries of a block where the size of the sets is limited
 
 
 @attrs.frozen(kw_only=True)
-class Plan:
+class CountPlan:
     """Blocks of records, one after the other, each with a detecting matrix of its own.
 
     Attributes:
@@ -93,7 +93,7 @@ class DetectingCounts(MetricAttack):
         plan = plan_of(threat)
         return threat.n_records / plan.queries if plan else 0.0
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask block after block."""
         plan = plan_of(board.oracle.threat)
         if plan is None:
@@ -113,7 +113,7 @@ def _affordable(design: BitSets, queries: float) -> BitSets:
     return design if design.n_queries <= queries else BitSets(n_queries=max(1, int(queries)))
 
 
-def counted(board: Board, chosen: NDArray[np.intp]) -> int | None:
+def counted(board: MetricSession, chosen: NDArray[np.intp]) -> int | None:
     """Ask how many of the chosen records are positive; None when more than one number fits."""
     predictions = np.zeros(board.labels.size)
     predictions[chosen] = 1
@@ -122,7 +122,7 @@ def counted(board: Board, chosen: NDArray[np.intp]) -> int | None:
 
 
 @functools.lru_cache(maxsize=8)
-def plan_of(threat: ScoreThreat) -> Plan | None:
+def plan_of(threat: ScoreThreat) -> CountPlan | None:
     """Return the plan for a board; None where it tells no label."""
     metric = threat.metric
     if not isinstance(metric, ConfusionMetric):
@@ -130,7 +130,7 @@ def plan_of(threat: ScoreThreat) -> Plan | None:
     return planned(metric, threat.totals, released(threat).noise)
 
 
-def planned(metric: ConfusionMetric, totals: Totals, noise: Fraction) -> Plan | None:
+def planned(metric: ConfusionMetric, totals: Totals, noise: Fraction) -> CountPlan | None:
     """Return the fewest queries that read every label through scores that are off by ``noise``; None: no label."""
     n_labels = totals.n_records - 1
     error = 2 * (noise + metric.error_bound(totals))
@@ -139,10 +139,10 @@ def planned(metric: ConfusionMetric, totals: Totals, noise: Fraction) -> Plan | 
         return None
     if widest >= n_labels:
         whole = BitSets(n_queries=queries_needed(n_labels))
-        return Plan(design=whole, size=n_labels, last=whole, n_labels=n_labels, largest=n_labels)
+        return CountPlan(design=whole, size=n_labels, last=whole, n_labels=n_labels, largest=n_labels)
     design, size = max(_limited(widest, n_labels), key=lambda found: found[1] / found[0].n_queries)
     last = BitSets(n_queries=queries_needed(n_labels % size or size))
-    return Plan(design=design, size=size, last=last, n_labels=n_labels, largest=widest)
+    return CountPlan(design=design, size=size, last=last, n_labels=n_labels, largest=widest)
 
 
 @functools.lru_cache(maxsize=8)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
@@ -56,7 +56,7 @@ class DetectingGrades(MetricAttack):
             strict=True,
         )
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask the rows of one matrix, cut to the budget."""
         threat, n_labels = board.oracle.threat, board.labels.size - 1
         while n_labels > 0:
@@ -84,7 +84,7 @@ def _design(threat: ScoreThreat, n_labels: int) -> BitSets:
     return BitSets(n_queries=max(1, needed), n_values=threat.n_classes, largest=_largest(threat))
 
 
-def _sum(board: Board, entries: NDArray[np.int64], asked: NDArray[np.intp]) -> int | None:
+def _sum(board: MetricSession, entries: NDArray[np.int64], asked: NDArray[np.intp]) -> int | None:
     """Return the weighted sum of labels, of entries in units of the matrix; None when the answer does not tell."""
     threat = board.oracle.threat
     step = (threat.n_classes - 1) // _largest(threat)

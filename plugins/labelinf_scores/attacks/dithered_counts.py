@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.attacks.count_tree import halve
-from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import MetricAttack, MetricSession, released
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 from labelinf_scores.metrics.readings.two_values import counter
-from labelinf_scores.plans.halving import Row, expected
+from labelinf_scores.plans.halving import CountedGroup, expected
 
 __all__ = ["DitheredCounts"]
 
@@ -65,7 +65,7 @@ class DitheredCounts(MetricAttack):
         counts = expected(threat.n_records, threat.totals.n_positive)[0]
         return max(1.0, threat.n_records / (start + counts * _queries_per_count(threat)))
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Find a boundary, read labels beside it, then count groups where that is quicker."""
         threat = board.oracle.threat
         metric = counter(board.metric)
@@ -111,7 +111,7 @@ class _Dither:
         totals: The class totals.
     """
 
-    board: Board
+    board: MetricSession
     metric: ConfusionMetric
     step: Fraction
     totals: Totals
@@ -146,7 +146,7 @@ class _Dither:
         (first, near), (second, far) = self.printed(*one), self.printed(*other)
         return min(near, far) if first != second else Fraction(0)
 
-    def count(self, row: Row) -> int | None:
+    def count(self, row: CountedGroup) -> int | None:
         """Return how many records of a row, none of which is known, are positive; None when that is not found out."""
         board, chosen, left = self.board, row.records, self.board.left
         low, high = max(row.least, chosen.size - int(left[0])), min(row.most, int(left[1]))
@@ -191,7 +191,7 @@ class _Dither:
         return None
 
 
-def _beside_a_boundary(board: Board, dither: _Dither, wanted: int) -> bool:
+def _beside_a_boundary(board: MetricSession, dither: _Dither, wanted: int) -> bool:
     """Read ``wanted`` labels one by one beside a boundary; whether there was one.
 
     A path predicts one record more positive after the other. Between two sets that are printed differently some
@@ -240,7 +240,7 @@ def _bisected(dither: _Dither, order: NDArray[np.intp]) -> tuple[int, int, int] 
 
 
 def _singles(
-    board: Board,
+    board: MetricSession,
     dither: _Dither,
     order: NDArray[np.intp],
     size: int,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, Told, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAnswer, MetricAttack, MetricSession, released
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 from labelinf_scores.metrics.readings.base import UNIT
@@ -56,7 +56,7 @@ class FirstPositive(MetricAttack):
         negative = threat.totals.n_negative / threat.totals.n_records
         return min(threat.n_records / threat.totals.n_positive, (1 - negative ** _ranks(threat)) / (1 - negative))
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask about as many records as can be told apart, until one class is used up.
 
         Raises:
@@ -78,7 +78,7 @@ class FirstPositive(MetricAttack):
             _settle(board, unknown, told)
 
 
-def _settle(board: Board, unknown: NDArray[np.intp], told: Told) -> None:
+def _settle(board: MetricSession, unknown: NDArray[np.intp], told: MetricAnswer) -> None:
     """Write down that those above the first positive are negative, and it, where it is one record.
 
     Raises:

@@ -51,7 +51,7 @@ class HadamardAttack(ScoreAttack):
 
     queries_per_label: int = attrs.field(default=16, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form."""
         return no_sign_rows(threat)
 

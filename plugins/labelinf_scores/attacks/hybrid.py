@@ -44,7 +44,7 @@ class Hybrid(ScoreAttack):
 
     private: int = attrs.field(default=60, validator=[attrs.validators.ge(0), attrs.validators.le(60)])
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs a record at full span to stand out from the error of the score."""
         if unfit := mismatch(threat):
             return unfit

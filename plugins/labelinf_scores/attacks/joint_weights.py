@@ -72,7 +72,7 @@ class JointWeights(ScoreAttack):
 
     proper: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs a curator that can be replayed to the last bit."""
         if unfit := mismatch(threat):
             return unfit
@@ -84,7 +84,7 @@ class JointWeights(ScoreAttack):
             return "rows must sum to one"
         if threat.arithmetic != "float64" or not computes_as_it_reads(threat):
             return "needs a curator that reads and computes in float64"
-        return _planner(self, threat).lacks
+        return _planner(self, threat).missing_requirement
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, within three queries a record, one group more and one to verify, whatever the labels."""

@@ -62,7 +62,7 @@ class LadderDescent(ScoreAttack):
         """Any: whether a score improves is seen of all."""
         return True
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """There must be a Ladder, and nothing random before it."""
         if _is_stepped(threat):
             return _unread(threat)

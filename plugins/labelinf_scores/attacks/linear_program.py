@@ -44,7 +44,7 @@ class LinearProgram(ScoreAttack):
     objective: str = attrs.field(default=_AUTO, validator=attrs.validators.in_((_AUTO, *(norm.value for norm in Norm))))
     queries_per_label: float = attrs.field(default=4.0, validator=attrs.validators.gt(0))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """The program grows with the square of the records."""
         if threat.n_records > _MOST_RECORDS:
             return f"more than {_MOST_RECORDS} records make the program too large"

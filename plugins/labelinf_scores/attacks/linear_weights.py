@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import MetricAttack, MetricSession, released
 from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Released, Rows
@@ -61,7 +61,7 @@ class LinearWeights(MetricAttack):
             size += 1
         return float(size)
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask block after block, larger ones as known records leave less to be wrong about."""
         scale, size, limit = _Scale.of(board.oracle.threat), 1, _MOST
         if scale is None:
@@ -162,7 +162,7 @@ class _Scale:
         residual, room = self.residual(counts), self.room(counts)
         return _exponent(self.metric, self.threat, residual, room, weights, float(self.apart), wide)
 
-    def block(self, board: Board, options: list[tuple[int, ...]], size: int, limit: int) -> _Block | None:
+    def block(self, board: MetricSession, options: list[tuple[int, ...]], size: int, limit: int) -> _Block | None:
         """Return the largest block whose answer leaves few labellings, searched from ``size``; None where none does."""
         unknown = board.unknown.tolist()
         counts, most = tuple(board.left.tolist()), min(limit, max(1, len(unknown) - 1))
@@ -184,7 +184,7 @@ class _Scale:
             found, size = larger, size + 1
         return found
 
-    def read(self, board: Board, block: _Block, options: list[tuple[int, ...]]) -> bool:
+    def read(self, board: MetricSession, block: _Block, options: list[tuple[int, ...]]) -> bool:
         """Ask about a block, and keep what all labels that fit share; whether anything was learnt.
 
         Raises:

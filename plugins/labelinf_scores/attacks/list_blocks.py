@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
-from labelinf_scores.attacks.metric_attack import Board, released
+from labelinf_scores.attacks.metric_attack import MetricSession, released
 from labelinf_scores.decoders.between import Halves, halves, sums_between
 from labelinf_scores.metrics.readings.discounts import SCALE, Ndcg
 from labelinf_scores.metrics.readings.lists import AveragePrecision
@@ -36,7 +36,7 @@ _DRAWS = 256
 class Blocks(Protocol):
     """How blocks are asked about under one metric."""
 
-    board: Board
+    board: MetricSession
     most: int  #: records of a block at most
 
     def spread(self, asked: NDArray[np.intp]) -> tuple[float, float]:
@@ -48,13 +48,13 @@ class Blocks(Protocol):
         ...
 
 
-def _on_top(board: Board, asked: NDArray[np.intp]) -> NDArray[np.float64]:
+def _on_top(board: MetricSession, asked: NDArray[np.intp]) -> NDArray[np.float64]:
     found = np.zeros(board.labels.size)
     found[asked] = np.arange(asked.size, 0, -1)
     return found
 
 
-def _drawn(board: Board, size: int) -> NDArray[np.intp]:
+def _drawn(board: MetricSession, size: int) -> NDArray[np.intp]:
     share = board.totals.n_positive / board.totals.n_records
     return (np.random.default_rng(0).random((_DRAWS, size)) < share).astype(np.intp)
 
@@ -69,7 +69,7 @@ class Discounts:
         tied: The score of everybody tied; None where that does not help, or before it is asked.
     """
 
-    board: Board
+    board: MetricSession
     metric: Ndcg
     tied: Fraction | None = None
 
@@ -145,7 +145,7 @@ class Precisions:
         metric: What is scored.
     """
 
-    board: Board
+    board: MetricSession
     metric: AveragePrecision
     most: int = 36
 

@@ -56,7 +56,7 @@ class LowBits(ScoreAttack, abc.ABC):
         """Return why this attack has no use for noise of ``model``; empty when it has."""
         return ""
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Noise added to doubles, and nothing else that an unnoised score could not be computed through."""
         if threat.arithmetic != "float64" or threat.summation != "numpy":
             return "needs scores that it can compute to the last bit, in doubles"

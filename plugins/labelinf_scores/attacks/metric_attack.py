@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from labelinf_scores.game.threat import ScoreThreat
     from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
 
-__all__ = ["CONDITIONS", "Board", "MetricAttack", "Told", "released"]
+__all__ = ["CONDITIONS", "MetricAnswer", "MetricAttack", "MetricSession", "released"]
 
 _DEVIATIONS = 6.0  # within which unbounded noise is supposed to stay: of a normal one all but 2e-9
 
@@ -44,7 +44,7 @@ CONDITIONS = (
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Told:
+class MetricAnswer:
     """What one answer leaves for the records it asks about: ``low <= sum_j gaps_j y_j <= high``.
 
     Where labels are no numbers to multiply with, gaps have a column for every class, and the entries of the true
@@ -70,7 +70,7 @@ class Told:
 
 
 @attrs.define(kw_only=True, eq=False)
-class Board:
+class MetricSession:
     """A metric's oracle, and the labels that are known so far.
 
     Attributes:
@@ -88,7 +88,7 @@ class Board:
     contradicted: bool = False
 
     @classmethod
-    def of(cls, oracle: ScoreOracle, rng: np.random.Generator) -> Board:
+    def of(cls, oracle: ScoreOracle, rng: np.random.Generator) -> MetricSession:
         """Start with nothing known but the class totals."""
         metric = oracle.threat.metric
         if metric is None:
@@ -97,7 +97,7 @@ class Board:
         return cls(oracle=oracle, metric=metric, labels=labels, rng=rng)
 
     @classmethod
-    def unasked(cls, threat: ScoreThreat) -> Board:
+    def unasked(cls, threat: ScoreThreat) -> MetricSession:
         """Return the board of a plan, which nobody may ask."""
         return cls.of(ScoreOracle(threat, _unasked), np.random.default_rng(0))
 
@@ -116,7 +116,7 @@ class Board:
         """Places of the labels that are known."""
         return np.flatnonzero(self.labels != ABSTAIN)
 
-    def ask(self, predictions: NDArray[np.float64], asked: NDArray[np.intp]) -> Told | None:
+    def ask(self, predictions: NDArray[np.float64], asked: NDArray[np.intp]) -> MetricAnswer | None:
         """Ask one query about the records at ``asked``; None when it was refused.
 
         Raises:
@@ -136,7 +136,7 @@ class Board:
             reading = _narrowed(reading, predictions, other, said)
         return self.told(reading, asked)
 
-    def told(self, reading: Reading, asked: NDArray[np.intp]) -> Told:
+    def told(self, reading: Reading, asked: NDArray[np.intp]) -> MetricAnswer:
         """Return what a reading leaves for the records at ``asked``.
 
         Raises:
@@ -153,7 +153,7 @@ class Board:
         row = [base * number for number in numbers] if coefficients.ndim == 1 else base
         neutral = sum((int(left) * _plain(entry) for left, entry in zip(self.left, row, strict=True)), 0)
         apart = reading.added(known, self.labels[known]) + neutral
-        return Told(
+        return MetricAnswer(
             gaps=coefficients[asked] - base, low=reading.low - apart, high=reading.high - apart, numbers=reading.numbers
         )
 
@@ -252,7 +252,7 @@ class MetricAttack(ScoreAttack):
         """Whether the metric allows its rows."""
         return metric is not None and metric.rows is self.rows
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """It needs true labels behind every score, and an error with a bound."""
         if clause := unreadable(threat):
             return clause
@@ -273,7 +273,7 @@ class MetricAttack(ScoreAttack):
         told = _supposed(oracle.threat)
         if told is not oracle.threat:
             oracle = ScoreOracle(told, functools.partial(_asked, oracle))
-        board = Board.of(oracle, rng)
+        board = MetricSession.of(oracle, rng)
         try:
             self.play(board)
         except QueriesExhaustedError:
@@ -286,7 +286,7 @@ class MetricAttack(ScoreAttack):
         sure = promise is not None and promise.certified and not board.contradicted
         return board.guess({"recovery": "certified" if sure else "decided where one labelling fits"})
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask, and settle what the answers decide.
 
         Raises:

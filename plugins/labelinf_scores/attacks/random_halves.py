@@ -179,7 +179,7 @@ class RandomHalves(ScoreAttack):
         """Whether there is a metric."""
         return metric is not None
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Rows must be about the same records always."""
         if not threat.ordered:
             return "needs records in an order that does not change"

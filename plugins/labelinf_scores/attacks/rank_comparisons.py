@@ -29,7 +29,7 @@ _SURE = 0.9  # of one record, where all others are 1/2
 class RankComparisons(ScoreAttack):
     """Reads a label by each rank."""
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Answers must be ranks, of scores of two classes."""
         if not threat.facts.ranked:
             return "answers are no ranks"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.list_blocks import Discounts, Precisions
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.discounts import Ndcg
@@ -70,11 +70,11 @@ class RankedBlock(MetricAttack):
 
         The query in which everybody is tied counts, and so does a last block that is not full.
         """
-        blocks = _blocks(Board.unasked(threat))
+        blocks = _blocks(MetricSession.unasked(threat))
         blocks.expect()
         return threat.n_records / (1 + math.ceil(threat.n_records / _size(blocks.board, blocks, blocks.most)))
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask block after block, until no record is left or one alone is not decided.
 
         Raises:
@@ -95,7 +95,7 @@ class RankedBlock(MetricAttack):
                 limit = asked.size // 2
 
 
-def _blocks(board: Board) -> Discounts | Precisions:
+def _blocks(board: MetricSession) -> Discounts | Precisions:
     if isinstance(board.metric, Ndcg):
         return Discounts(board=board, metric=board.metric)
     if isinstance(board.metric, AveragePrecision):
@@ -103,7 +103,7 @@ def _blocks(board: Board) -> Discounts | Precisions:
     raise TypeError("blocks on top of a list are read from NDCG and from an average precision")
 
 
-def _size(board: Board, blocks: Discounts | Precisions, limit: int) -> int:
+def _size(board: MetricSession, blocks: Discounts | Precisions, limit: int) -> int:
     """Return how many records to ask about: as many as leave hardly any doubt, on average."""
     most = min(limit, blocks.most, board.unknown.size)
     size = most
@@ -116,7 +116,7 @@ def _size(board: Board, blocks: Discounts | Precisions, limit: int) -> int:
     return 1
 
 
-def _settle(board: Board, asked: NDArray[np.intp], found: NDArray[np.int8]) -> int:
+def _settle(board: MetricSession, asked: NDArray[np.intp], found: NDArray[np.int8]) -> int:
     """Write down what all labellings share that the class totals allow, and return how many labels that is.
 
     Raises:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 from labelinf_scores.metrics.readings.columns import MacroAuc
@@ -67,7 +67,7 @@ class RankedColumns(MetricAttack):
         """Return the records of the first query."""
         return float(_room(threat.n_classes, 1))
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Keep a list of labellings, until every label is known or a query is refused.
 
         Raises:
@@ -110,7 +110,7 @@ def _joined(options: NDArray[np.int8], n_new: int, n_classes: int) -> NDArray[np
 
 
 def _ask(
-    board: Board, metric: MacroAuc, records: NDArray[np.intp], options: NDArray[np.int8]
+    board: MetricSession, metric: MacroAuc, records: NDArray[np.intp], options: NDArray[np.int8]
 ) -> NDArray[np.int8] | None:
     """Ask about records in a random order in every column; return the labellings that fit; None when refused."""
     classes = len(board.totals.counts)
@@ -128,7 +128,7 @@ def _ask(
     return np.asarray(options[fits])
 
 
-def _ask_alone(board: Board, metric: MacroAuc, record: int) -> bool:
+def _ask_alone(board: MetricSession, metric: MacroAuc, record: int) -> bool:
     """Ask about one record in one column after the other, until its class is told; whether all were answered.
 
     Raises:
@@ -155,7 +155,9 @@ def _ask_alone(board: Board, metric: MacroAuc, record: int) -> bool:
     return True
 
 
-def _answer(board: Board, metric: MacroAuc, predictions: NDArray[np.float64]) -> tuple[Fraction, Fraction] | None:
+def _answer(
+    board: MetricSession, metric: MacroAuc, predictions: NDArray[np.float64]
+) -> tuple[Fraction, Fraction] | None:
     """Return between which values the exact score lies; None when the query was refused."""
     try:
         answer = board.oracle.query(predictions)
@@ -165,7 +167,7 @@ def _answer(board: Board, metric: MacroAuc, predictions: NDArray[np.float64]) ->
 
 
 def _worths(
-    board: Board, metric: MacroAuc, places: NDArray[np.intp], options: NDArray[np.int8]
+    board: MetricSession, metric: MacroAuc, places: NDArray[np.intp], options: NDArray[np.int8]
 ) -> tuple[NDArray[np.int64], int]:
     """Return the scores of all labellings in whole numbers, and their unit: the rest of every column is tied below.
 

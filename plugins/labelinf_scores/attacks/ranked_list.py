@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.attacks.metric_attack import Board, Told
+from labelinf_scores.attacks.metric_attack import MetricAnswer, MetricSession
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs, labels_of_index
 from labelinf_scores.decoders.moebius import decode_bit_sets
@@ -53,7 +53,7 @@ class RankedList:
         stalled: Answers since a label was decided.
     """
 
-    board: Board
+    board: MetricSession
     width: int
     records: NDArray[np.intp] = _NOBODY
     options: NDArray[np.int8] = attrs.field(factory=lambda: np.zeros((1, 0), dtype=np.int8))
@@ -83,7 +83,7 @@ class RankedList:
     def _batch(self, design: BitSets) -> bool:
         """Ask about the group that every row of a detecting matrix puts on top, beside the list; whether it ended."""
         self.held = self._fresh()[: n_columns(design.n_queries)]
-        pending: list[tuple[NDArray[np.intp], Told]] = []
+        pending: list[tuple[NDArray[np.intp], MetricAnswer]] = []
         for x in range(1, design.n_queries + 1):
             found = self._ask(self.held[design.row(x, self.held.size) == 1])
             if found is None:
@@ -119,7 +119,7 @@ class RankedList:
         free[self.records] = free[self.held] = False
         return np.flatnonzero(free)
 
-    def _ask(self, top: NDArray[np.intp]) -> tuple[NDArray[np.intp], Told] | None:
+    def _ask(self, top: NDArray[np.intp]) -> tuple[NDArray[np.intp], MetricAnswer] | None:
         """Ask about the records on the list, as many new ones as keep it short, and a group; None when refused."""
         fresh = self._fresh()
         closing = self.records.size and self.board.oracle.remaining <= _CLOSING
@@ -172,7 +172,7 @@ class RankedList:
         places[::2] += free[chosen[::2] + 1]
         return np.concatenate([places, np.flatnonzero(free) + 1.0])
 
-    def _keep(self, told: Told, joining: NDArray[np.intp], others: int, n_top: int) -> None:
+    def _keep(self, told: MetricAnswer, joining: NDArray[np.intp], others: int, n_top: int) -> None:
         """Keep what fits the answer and the class totals, with every labelling of the records that join."""
         m = self.records.size
         gaps = np.asarray(told.gaps, dtype=np.int64)
@@ -210,7 +210,7 @@ def expected_rate(totals: Totals, width: int) -> float:
     return max(0.0, _GAIN * math.log2(_SPREAD * totals.n_records / (width + 1)) / each)
 
 
-def _count(told: Told, labels: NDArray[np.intp]) -> int:
+def _count(told: MetricAnswer, labels: NDArray[np.intp]) -> int:
     """Return how many of the group on top are positive, the labels of the list being known.
 
     Raises:

@@ -48,7 +48,7 @@ class ScoredSubset(ScoreAttack):
         """Accuracies and error rates only."""
         return isinstance(metric, Accuracy)
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """There must be one subset that is always the same, and a score in which one record stands out."""
         if threat.scored == 1:
             return "all records are scored"

@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.attacks.metric_attack import Board, MetricAttack, Told
+from labelinf_scores.attacks.metric_attack import MetricAnswer, MetricAttack, MetricSession
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.deviations import Deviations
@@ -61,7 +61,7 @@ class ShiftedLevels(MetricAttack):
         values = [float(value) for value in threat.totals.values]
         if not (threat.facts.lowest <= min(values) and max(values) <= threat.facts.highest):
             return "predictions are cut to less than the range of the labels"
-        shifts = _shifts(Board.unasked(threat))
+        shifts = _shifts(MetricSession.unasked(threat))
         return "" if shifts is not None else "the metric has no score of such values"
 
     def rate(self, threat: ScoreThreat) -> float:
@@ -69,7 +69,7 @@ class ShiftedLevels(MetricAttack):
         bits = -sum(share * math.log2(share) for share in threat.prior if share)
         return 1 / max(1.0, bits)
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Keep a list of labellings, until every label is known or a query is refused.
 
         Raises:
@@ -93,7 +93,7 @@ class ShiftedLevels(MetricAttack):
             records, options = records[~shared], kept[:, ~shared]
 
 
-def _joining(board: Board, records: NDArray[np.intp], n_options: int, most: int) -> NDArray[np.intp]:
+def _joining(board: MetricSession, records: NDArray[np.intp], n_options: int, most: int) -> NDArray[np.intp]:
     """Return the records that join the list; one always stays beside it, which the totals give in the end."""
     room = int(math.log(max(1.0, _LONGEST / n_options), len(board.totals.counts)))
     fresh = np.setdiff1d(board.unknown, records)
@@ -109,14 +109,14 @@ def _joined(options: Options, n_new: int, n_classes: int) -> Options:
     return np.concatenate([np.repeat(options, len(new), axis=0), np.tile(new, (len(options), 1))], axis=1)
 
 
-def _allowed(board: Board, options: Options) -> NDArray[np.bool_]:
+def _allowed(board: MetricSession, options: Options) -> NDArray[np.bool_]:
     """Return which labellings the class totals allow."""
     counts = np.stack([(options == k).sum(axis=1) for k in range(len(board.totals.counts))], axis=1)
     others = board.unknown.size - options.shape[1]
     return np.asarray((counts <= board.left).all(axis=1) & ((board.left - counts).sum(axis=1) == others))
 
 
-def _fitting(told: Told, options: Options) -> NDArray[np.bool_]:
+def _fitting(told: MetricAnswer, options: Options) -> NDArray[np.bool_]:
     """Return which labellings have a sum between the ends, in exact arithmetic."""
     n_classes = int(options.max(initial=0)) + 1
     numbers = range(n_classes) if told.numbers is None else told.numbers
@@ -128,7 +128,7 @@ def _fitting(told: Told, options: Options) -> NDArray[np.bool_]:
     return np.array([told.low <= value <= told.high for value in total], dtype=bool)
 
 
-def _shifts(board: Board) -> _Shifts | None:
+def _shifts(board: MetricSession) -> _Shifts | None:
     """Return how this board's scores are shifted; None where its values have no score."""
     metric, facts = board.metric, board.oracle.threat.facts
     if not isinstance(metric, (Deviations, SquaredResiduals)):
@@ -155,7 +155,7 @@ class _Shifts(abc.ABC):
         most: Records that are asked about at once.
     """
 
-    board: Board
+    board: MetricSession
     values: Floats
     most: int = 16
 

@@ -17,7 +17,7 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.unnamed import Unnamed
-from labelinf_scores.simulation.formats import Classes, Columns, Format, Numbers
+from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 from labelinf_scores.simulation.read import read
 from labelinf_scores.simulation.simulator import Simulator, Submission
 
@@ -42,7 +42,7 @@ class Simulate(ScoreAttack):
         """Whatever is scored."""
         return True
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Rows must be about the same records always."""
         if not threat.ordered:
             return "needs records in an order that does not change"
@@ -61,7 +61,11 @@ class Simulate(ScoreAttack):
 
 
 def played(
-    game: Simulator, ask: Callable[[Submission], Any], form: Format, totals: tuple[int, ...], rng: np.random.Generator
+    game: Simulator,
+    ask: Callable[[Submission], Any],
+    form: SubmissionFormat,
+    totals: tuple[int, ...],
+    rng: np.random.Generator,
 ) -> Guess:
     """Read what can be read, and guess the likeliest class of what is left for all others."""
     found = read(game, ask, form, rng, totals)
@@ -73,7 +77,7 @@ def played(
     )
 
 
-def _format(threat: ScoreThreat) -> Format:
+def _format(threat: ScoreThreat) -> SubmissionFormat:
     """Return the rows that the board takes."""
     metric, k = threat.metric, threat.n_classes
     if isinstance(metric, Unnamed):

@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, Told, released
+from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAnswer, MetricAttack, MetricSession, released
 from labelinf_scores.attacks.ranked_list import RankedList, expected_rate
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs, labels_of_index
 from labelinf_scores.decoders.moebius import decode_bit_sets
@@ -79,7 +79,7 @@ class SpacedRanks(MetricAttack):
         n_queries, n_read = _planned(threat.n_records, _width(threat))
         return n_queries <= budget < math.inf and n_read == threat.n_records - 1
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Keep a list, or ask what is prescribed; a batch is decoded when its last answer is there."""
         threat = board.oracle.threat
         if not self._prescribed(threat, board.oracle.remaining):
@@ -101,7 +101,7 @@ class SpacedRanks(MetricAttack):
                 counts = []
 
 
-def _single(board: Board, query: RankQuery, told: Told) -> None:
+def _single(board: MetricSession, query: RankQuery, told: MetricAnswer) -> None:
     """Write down the only labels whose sum fits.
 
     Raises:
@@ -114,7 +114,7 @@ def _single(board: Board, query: RankQuery, told: Told) -> None:
     board.settle(query.probes, labels_of_index(fitting, len(told.gaps), 2)[0])
 
 
-def _digits(board: Board, query: RankQuery, told: Told) -> int:
+def _digits(board: MetricSession, query: RankQuery, told: MetricAnswer) -> int:
     """Read the probes of a query of a batch, one bit after the other, and return the count of its top group.
 
     Raises:

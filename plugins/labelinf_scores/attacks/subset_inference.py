@@ -55,7 +55,7 @@ class SubsetInference(ScoreAttack):
 
     most_passes: int = attrs.field(default=64, validator=attrs.validators.ge(1))
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """There must be a subset, two classes, and no noise but the subset itself."""
         if unfit := _unfit(threat):
             return unfit

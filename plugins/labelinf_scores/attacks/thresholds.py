@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.attacks.metric_attack import Board, MetricAttack, Told, released
+from labelinf_scores.attacks.metric_attack import MetricAnswer, MetricAttack, MetricSession, released
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, Totals
 from labelinf_scores.metrics.readings.base import UNIT
@@ -56,7 +56,7 @@ class Thresholds(MetricAttack):
         bits = -sum(share * math.log2(share) for share in threat.prior if share)
         return 0.0 if grid is None else _size(threat, grid, _spread(threat.totals.counts, grid)) / max(1.0, bits)
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask about as many records as a query tells apart, those that few classes are left of first."""
         threat = board.oracle.threat
         grid = _grid(threat.totals)
@@ -68,7 +68,7 @@ class Thresholds(MetricAttack):
             limit = _halved(board, grid, ranges, limit)
 
 
-def _halved(board: Board, grid: _Grid, ranges: NDArray[np.intp], limit: int) -> int:
+def _halved(board: MetricSession, grid: _Grid, ranges: NDArray[np.intp], limit: int) -> int:
     """Ask one query that halves the ranges of some records; how many the next one may ask about, 0 for none.
 
     Raises:
@@ -170,7 +170,9 @@ def _thetas(metric: Deviations, size: int) -> list[Fraction]:
     return [Fraction(1, 2 ** (place + 1 + _shift(metric))) for place in range(size)]
 
 
-def _predictions(board: Board, grid: _Grid, asked: NDArray[np.intp], levels: NDArray[np.intp]) -> NDArray[np.float64]:
+def _predictions(
+    board: MetricSession, grid: _Grid, asked: NDArray[np.intp], levels: NDArray[np.intp]
+) -> NDArray[np.float64]:
     values = np.array([float(value) for value in board.totals.values])
     predictions = values[np.maximum(board.labels, 0)]
     predictions[board.unknown] = values[grid.order[_middle(board.left[grid.order])]]
@@ -181,14 +183,14 @@ def _predictions(board: Board, grid: _Grid, asked: NDArray[np.intp], levels: NDA
     return predictions
 
 
-def _metric(board: Board) -> Deviations:
+def _metric(board: MetricSession) -> Deviations:
     if not isinstance(board.metric, Deviations):
         raise TypeError("absolute deviations are read by this attack alone")
     return board.metric
 
 
 def _sides(
-    board: Board, grid: _Grid, told: Told, predictions: NDArray[np.float64], size: int
+    board: MetricSession, grid: _Grid, told: MetricAnswer, predictions: NDArray[np.float64], size: int
 ) -> NDArray[np.bool_] | None:
     """Return which labels lie above their levels; None when the answer does not tell.
 

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
+from labelinf_scores.attacks.metric_attack import MetricAttack, MetricSession, released
 from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.affine import AffineLogLoss
@@ -38,12 +38,12 @@ class WeightedBlocks(MetricAttack):
         """Weighted log-losses only; others are read by the attacks on losses."""
         return isinstance(metric, (WeightedLogLoss, AffineLogLoss))
 
-    def play(self, board: Board) -> None:
+    def play(self, board: MetricSession) -> None:
         """Ask about blocks, and about what they leave record by record."""
         self._blocks(board)
         self._sides(board)
 
-    def _blocks(self, board: Board) -> None:
+    def _blocks(self, board: MetricSession) -> None:
         """Ask block after block; what a block does not tell goes to the end of the line, and is asked about in less."""
         metric, widest = _metric(board), _widest(board)
         weights = np.array(metric.weights)
@@ -76,7 +76,7 @@ class WeightedBlocks(MetricAttack):
             line = [i for i in line if i not in taken] + [i for i in line if i in open_ones]
             line = [i for i in line if board.labels[i] < 0]
 
-    def _sides(self, board: Board) -> None:
+    def _sides(self, board: MetricSession) -> None:
         """Ask about every record that is left, sure of one label and then of the other."""
         metric, widest = _metric(board), _widest(board)
         noise = 2 * _SPARE * float(released(board.oracle.threat).noise) + 1e-12 * (1 + abs(metric.level))
@@ -95,13 +95,13 @@ class WeightedBlocks(MetricAttack):
                 board.settle(np.array([record]), [int(apart > 0)])
 
 
-def _widest(board: Board) -> float:
+def _widest(board: MetricSession) -> float:
     """Return the widest gap that no clip narrows."""
     clip = board.oracle.threat.clip
     return min(_WIDEST, math.log((1 - clip) / clip)) if clip else _WIDEST
 
 
-def _metric(board: Board) -> WeightedLogLoss:
+def _metric(board: MetricSession) -> WeightedLogLoss:
     if isinstance(board.metric, AffineLogLoss):
         return board.metric.weighted(board.totals)
     if not isinstance(board.metric, WeightedLogLoss):
@@ -109,7 +109,7 @@ def _metric(board: Board) -> WeightedLogLoss:
     return board.metric
 
 
-def _step(board: Board, size: int) -> float:
+def _step(board: MetricSession, size: int) -> float:
     """Return how far apart the sums of a block must lie."""
     noise = float(released(board.oracle.threat).noise)
     metric = _metric(board)
@@ -118,7 +118,7 @@ def _step(board: Board, size: int) -> float:
 
 
 def _block(
-    board: Board, line: NDArray[np.intp], weights: NDArray[np.float64], most: int
+    board: MetricSession, line: NDArray[np.intp], weights: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the records of a block, light ones first, and their gaps."""
     step, widest = _step(board, 1), _widest(board)

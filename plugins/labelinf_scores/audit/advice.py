@@ -16,16 +16,16 @@ from labelinf_core.advise.target import Target
 from labelinf_core.contracts.components import Defence, LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.certificate import Board, Certificate, Certifying, certificate, informed
+from labelinf_scores.audit.certificate import AuditedBoard, BoardCertificate, Certifying, certificate, informed
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.metrics.readings.sums import MeanLoss
 
-__all__ = ["Change", "changes_for", "exceeds"]
+__all__ = ["Remedy", "changes_for", "exceeds"]
 
 
 @attrs.frozen(kw_only=True)
-class Change:
+class Remedy:
     """A change that is proved to reach the target, and was not refuted when it was played.
 
     Attributes:
@@ -35,7 +35,7 @@ class Change:
     """
 
     advice: Advice
-    proof: Certificate
+    proof: BoardCertificate
     behind: Extraction | None
 
 
@@ -49,14 +49,14 @@ def exceeds(leak: Extraction, target: Target) -> bool:
 def changes_for(
     play: Callable[..., Iterator[Extraction]] | None,
     data: LabelSet,
-    board: Board,
+    board: AuditedBoard,
     leaks: Sequence[Extraction],
     *,
     builder: Builder,
     standing: tuple[Defence, ...],
     target: Target,
     seed: int,
-) -> Iterator[Change]:
+) -> Iterator[Remedy]:
     """Yield the smallest change of every kind that reaches ``target``, behind the stages that stand.
 
     Args:
@@ -83,7 +83,7 @@ def changes_for(
     strongest = [leak.attack for leak in sorted(leaks, key=lambda leak: -leak.labels_per_query) if leak.accuracy]
     strongest = [spec for spec in strongest if not spec.startswith("simulate")]  # minutes behind every change
     strongest += [spec for spec in shipped()["attacks" if mean else "metrics"] if spec not in strongest]
-    for knob in advisor.knobs():
+    for knob in advisor.tunable_parameters():
         advice = advisor.advise(knob)
         if advice.certified is None:
             continue
@@ -94,7 +94,7 @@ def changes_for(
         except InputError:  # it does not fit in front of this scorer
             continue
         if proof is not None and (behind is None or not (behind.failure or exceeds(behind, target))):
-            yield Change(advice=advice, proof=proof, behind=behind)
+            yield Remedy(advice=advice, proof=proof, behind=behind)
 
 
 def _played(

@@ -14,7 +14,7 @@ import attrs
 
 from labelinf_core.advise.search import Advisor
 from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import Defence, Knob, LabelSet, Setting
+from labelinf_core.contracts.components import Defence, LabelSet, Setting, TunableParameter
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.guarantees import Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
@@ -27,7 +27,7 @@ from labelinf_scores.game.scorers import is_own
 from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["ONLY_THROUGH_US", "Board", "Certificate", "Certifying", "certificate", "informed"]
+__all__ = ["ONLY_THROUGH_US", "AuditedBoard", "BoardCertificate", "Certifying", "certificate", "informed"]
 
 ONLY_THROUGH_US = (
     "labels reach the scorer only through labelinf (not of a program or container that holds its own copy)"
@@ -35,7 +35,7 @@ ONLY_THROUGH_US = (
 
 
 @attrs.frozen(kw_only=True)
-class Certificate:
+class BoardCertificate:
     """A proof that a board stays within a target.
 
     Attributes:
@@ -71,7 +71,7 @@ class Certificate:
 
 
 @attrs.frozen(kw_only=True)
-class Board(ScoreChannel):
+class AuditedBoard(ScoreChannel):
     """The board that is audited: a scorer that ships is known, one of a user's own is the worst there is.
 
     Attributes:
@@ -122,7 +122,7 @@ def informed(data: LabelSet) -> LabelSet:
 class Certifying(Advisor):
     """Turns the knobs of defences until a board has a certificate."""
 
-    def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | None:
+    def _proof(self, knob: TunableParameter, strength: float, notes: dict[str, str]) -> Ceiling | None:
         try:
             threat = self._threat(self._defences(knob, strength))
         except LabelinfError:
@@ -130,12 +130,12 @@ class Certifying(Advisor):
         return _proof(self._theory(threat, notes), threat, self.target)
 
 
-def certificate(builder: Builder, threat: ThreatModel, target: Target) -> Certificate | None:
+def certificate(builder: Builder, threat: ThreatModel, target: Target) -> BoardCertificate | None:
     """Return what is proved to stay within ``target``; None where nothing is. What others vouch for proves nothing."""
     implied = theory(builder, "score", threat)
     if (ceiling := _proof(implied, threat, target)) is None:
         return None
-    return Certificate(
+    return BoardCertificate(
         statement=ceiling.statement,
         conditions=ceiling.conditions,
         gain=_gain(implied, ceiling, threat.baseline),

@@ -20,16 +20,16 @@ from labelinf_core.advise.target import Target
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_privacy.label_dp import pure_accuracy
-from labelinf_scores.audit.advice import Change
-from labelinf_scores.audit.certificate import Certificate
+from labelinf_scores.audit.advice import Remedy
+from labelinf_scores.audit.certificate import BoardCertificate
 from labelinf_scores.audit.scorer import Extraction
 
-__all__ = ["NOTHING", "Goal", "ScorerDecision", "Word"]
+__all__ = ["NOTHING", "Goal", "ScorerDecision", "ScorerWord"]
 
 _ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
 
 
-class Word(enum.Enum):
+class ScorerWord(enum.Enum):
     """What an audit says of a board."""
 
     LEAKS = "leaks"
@@ -97,24 +97,24 @@ class ScorerDecision:
     leaks: tuple[Extraction, ...] = ()
     worth: float
     prior: tuple[float, ...]
-    proof: Certificate | None = None
+    proof: BoardCertificate | None = None
     unnamed: tuple[str, ...] = ()
-    remedies: tuple[Change, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
 
     @property
-    def word(self) -> Word:
+    def word(self) -> ScorerWord:
         """The answer in a word."""
         if self.leaking:
-            return Word.LEAKS
+            return ScorerWord.LEAKS
         if any(leak.failure for leak in self.leaks):
-            return Word.BROKEN
+            return ScorerWord.BROKEN
         certified = self.proof is not None and self.goal.given and not self.unnamed
-        return Word.CERTIFIED if certified else Word.UNSHOWN
+        return ScorerWord.CERTIFIED if certified else ScorerWord.UNSHOWN
 
     @property
     def status(self) -> int:
         """How a command ends."""
-        return {Word.LEAKS: 1, Word.BROKEN: 4, Word.CERTIFIED: 0, Word.UNSHOWN: 3}[self.word]
+        return {ScorerWord.LEAKS: 1, ScorerWord.BROKEN: 4, ScorerWord.CERTIFIED: 0, ScorerWord.UNSHOWN: 3}[self.word]
 
     @property
     def leaking(self) -> tuple[str, ...]:

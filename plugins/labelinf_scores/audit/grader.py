@@ -8,11 +8,11 @@ import numpy as np
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.report import words
-from labelinf_scores.audit.decision import Goal, ScorerDecision, Word
+from labelinf_scores.audit.decision import Goal, ScorerDecision, ScorerWord
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.simulated import UNSCORED, made_reals, simulated, tolerated
 from labelinf_scores.game.host_tables import HostTable
-from labelinf_scores.simulation.formats import Columns, Format, alike
+from labelinf_scores.simulation.formats import Columns, SubmissionFormat, alike
 
 __all__ = ["GraderReport", "audited_grader"]
 
@@ -55,7 +55,7 @@ class GraderReport:
             f"{share.value:.1%} of {labels} {kind}in {words.count(leak.queries, 'query')} (blind: {leak.baseline:.1%})"
         )
         told = "a replay gives every answer" if leak.evidence["replayed"] else "a replay does not give every answer"
-        if self.decision.word is Word.LEAKS:
+        if self.decision.word is ScorerWord.LEAKS:
             said = f"your grader gives up {found}, by simulate; {told}."
         elif leak.baseline == 1:
             said = f"NOTHING TO FIND: {labels}, all alike; a grader is audited over labels that differ."
@@ -107,7 +107,7 @@ def audited_grader(
     return GraderReport(grader=grader, table=table, queries=queries, tolerance=near, decision=decision)
 
 
-def _forms(table: HostTable) -> tuple[Format, ...]:
+def _forms(table: HostTable) -> tuple[SubmissionFormat, ...]:
     """Return what submissions may look like; of real targets their range, as far as the sample and targets tell."""
     sample = table.predicted
     if table.one_hot:
@@ -116,7 +116,7 @@ def _forms(table: HostTable) -> tuple[Format, ...]:
     return alike(sample if sample.shape[1] > 1 else sample.ravel(), values, table.places)
 
 
-def _sent(table: HostTable, form: Format, rng: np.random.Generator) -> str:
+def _sent(table: HostTable, form: SubmissionFormat, rng: np.random.Generator) -> str:
     """Say what a grader was given that it does not score, and what came of it."""
     sample, classes = table.predicted, table.values.size
     made = rng.integers(classes, size=table.places) if classes else rng.choice(made_reals(table.truth), table.places)

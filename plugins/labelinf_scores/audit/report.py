@@ -13,8 +13,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_core.specs.own_code import FILES, parts_of
-from labelinf_scores.audit.advice import Change, changes_for
-from labelinf_scores.audit.certificate import Board, certificate
+from labelinf_scores.audit.advice import Remedy, changes_for
+from labelinf_scores.audit.certificate import AuditedBoard, certificate
 from labelinf_scores.audit.decision import NOTHING, Goal, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.simulated import made_reals, simulated
@@ -66,7 +66,7 @@ class ScorerReport:
         return self.decision.leaks
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[Remedy, ...]:
         """The smallest changes that are proved to reach the target, and were not refuted when they were played."""
         return self.decision.remedies
 
@@ -193,17 +193,17 @@ def audited(
     return attrs.evolve(report, found=found, decision=decided, changed=found.changed)
 
 
-def _board(scorer: str, metric: str, queries: int, builder: Builder) -> Board:
+def _board(scorer: str, metric: str, queries: int, builder: Builder) -> AuditedBoard:
     """Return the board that is audited.
 
     Raises:
         InputError: There is no such metric, or a function is said to compute one.
     """
     if not metric:
-        return Board(scorer=scorer, queries=queries)
+        return AuditedBoard(scorer=scorer, queries=queries)
     if is_own(scorer):
         raise InputError(f"--metric {metric}: {scorer!r} is your own and says itself what it computes; leave it out.")
-    return Board(scorer=scorer, metric=builder.build(Kind.METRIC, metric, "--metric"), queries=queries)
+    return AuditedBoard(scorer=scorer, metric=builder.build(Kind.METRIC, metric, "--metric"), queries=queries)
 
 
 @attrs.define(kw_only=True)

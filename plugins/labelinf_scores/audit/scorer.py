@@ -172,7 +172,7 @@ def _play(
 ) -> Extraction:
     began = time.perf_counter()
     try:
-        if refusal := attack.refusal(oracle.threat):
+        if refusal := attack.unsupported_reason(oracle.threat):
             return Extraction(attack=spec, refusal=refusal)
         with blaming(oracle):
             guess = attack.run(oracle, rng)

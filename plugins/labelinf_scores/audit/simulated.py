@@ -13,7 +13,7 @@ from labelinf_core.contracts.components import Within
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
-from labelinf_scores.simulation.formats import Format, Numbers, telling
+from labelinf_scores.simulation.formats import Numbers, SubmissionFormat, telling
 from labelinf_scores.simulation.reals import RealReading, read_reals
 from labelinf_scores.simulation.simulator import Labels, Simulator, Submission
 
@@ -27,7 +27,7 @@ _PRIOR = 10  # made targets a record
 def simulated(
     answer: Callable[[Labels, Submission], Any],
     truth: Labels,
-    forms: Sequence[Format],
+    forms: Sequence[SubmissionFormat],
     *,
     n_classes: int = 0,
     queries: int = 0,

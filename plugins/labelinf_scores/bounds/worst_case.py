@@ -16,7 +16,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import is_of_all, is_open, score_threat
 
-__all__ = ["WorstCaseNoise", "hideable", "hiding_noise"]
+__all__ = ["WorstCaseThreshold", "hideable", "hiding_noise"]
 
 
 def hideable(span: float, n_records: int, tau: float, n_classes: int = 2) -> int:
@@ -34,7 +34,7 @@ def hiding_noise(span: float, n_records: int, n_hidden: int, n_classes: int = 2)
 
 
 @attrs.frozen(kw_only=True)
-class WorstCaseNoise(Bound):
+class WorstCaseThreshold(Bound):
     """The one threshold at which worst-case noise begins to hide labels, from both sides."""
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:

@@ -22,7 +22,13 @@ import numpy as np
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
-from labelinf_scores.constructions.loss_rows import LossRows, Rows, room_of_proper_rows, row_sum, smallest_probability
+from labelinf_scores.constructions.loss_rows import (
+    LossRows,
+    RowMaker,
+    room_of_proper_rows,
+    row_sum,
+    smallest_probability,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +46,7 @@ _COARSE = 4.0  # gaps from here on are as coarse as the floats of their costs: a
 
 
 @attrs.frozen(kw_only=True)
-class LogRows(Rows):
+class LogRows(RowMaker):
     """Rows of the log-loss in a format of the machine."""
 
     @property

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["LossRows", "Rows", "format_of", "normalised", "room_of_proper_rows", "row_sum", "smallest_probability"]
+__all__ = ["LossRows", "RowMaker", "format_of", "normalised", "room_of_proper_rows", "row_sum", "smallest_probability"]
 
 _DOUBLE_BITS = 52
 _DIVISIONS = 8  # by its sum, until a row is stable
@@ -35,7 +35,7 @@ _WIDEST_UNBOUNDED = 2.0**24  # gaps of unbounded losses; beyond, only the expone
 
 
 @attrs.frozen(kw_only=True)
-class Rows(abc.ABC):
+class RowMaker(abc.ABC):
     """Makes rows for one curator.
 
     Attributes:
@@ -126,7 +126,7 @@ class Rows(abc.ABC):
 
 
 @attrs.frozen(kw_only=True)
-class LossRows(Rows):
+class LossRows(RowMaker):
     """Rows of any loss, in any arithmetic, as the loss itself makes them."""
 
     @functools.cached_property

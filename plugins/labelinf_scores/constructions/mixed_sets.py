@@ -25,7 +25,7 @@ from labelinf_scores.constructions.bit_sets import entries
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Columns", "Place", "layout"]
+__all__ = ["Place", "SetColumns", "layout"]
 
 
 class Place(NamedTuple):
@@ -76,7 +76,7 @@ def layout(ranges: Sequence[int], *, n_fresh: int, together: int, n_sets: int | 
     raise AssertionError("sets do not end")
 
 
-class Columns:
+class SetColumns:
     """The columns of a layout, whose last place is of the largest set.
 
     Attributes:

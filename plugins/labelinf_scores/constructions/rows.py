@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.constructions.log_rows import FreeRows, ProperRows
-from labelinf_scores.constructions.loss_rows import LossRows, Rows, format_of
+from labelinf_scores.constructions.loss_rows import LossRows, RowMaker, format_of
 
 if TYPE_CHECKING:
     from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["FreeRows", "LossRows", "ProperRows", "Rows", "computes_as_it_reads", "rows_for"]
+__all__ = ["FreeRows", "LossRows", "ProperRows", "RowMaker", "computes_as_it_reads", "rows_for"]
 
 
-def rows_for(threat: ScoreThreat, *, proper: bool = True) -> Rows:
+def rows_for(threat: ScoreThreat, *, proper: bool = True) -> RowMaker:
     """Return the maker of rows for a curator.
 
     Args:

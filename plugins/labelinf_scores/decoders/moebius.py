@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_scores.constructions.mixed_sets import Columns
+    from labelinf_scores.constructions.mixed_sets import SetColumns
 
 __all__ = ["decode_bit_sets", "decode_columns"]
 
@@ -57,7 +57,7 @@ def decode_bit_sets(design: BitSets, answers: NDArray[np.int64], n_labels: int) 
     return found[:n_labels]
 
 
-def decode_columns(columns: Columns, answers: NDArray[np.int64], ranges: Sequence[int]) -> list[int]:
+def decode_columns(columns: SetColumns, answers: NDArray[np.int64], ranges: Sequence[int]) -> list[int]:
     """Return what every column counts, from 0 and below its range.
 
     Args:

@@ -14,9 +14,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Budgeted, Ledgered, Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -62,19 +62,23 @@ class BoundedAnswers(ScoreDefence):
         moved = Moved(bound=math.inf, blind=True)
         return (moved, Ledgered(bits=self.bits), Budgeted(queries=self.queries, shared=True))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return a stage that remembers the best answer so far."""
         return _Bounded(self)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The answers that are granted to all."""
         most = max(1, getattr(threat, "query_budget", None) or threat.n_records)
         title = "answers of 11 values from 0 to 1, granted to all together"
-        return (Knob(title=title, template="bounded-answers(queries={})", weakest=most, strongest=1, integer=True),)
+        return (
+            TunableParameter(
+                title=title, template="bounded-answers(queries={})", weakest=most, strongest=1, integer=True
+            ),
+        )
 
 
-class _Bounded(ActiveDefence):
+class _Bounded(ActiveScoreDefence):
     def __init__(self, stage: BoundedAnswers) -> None:
         self._stage = stage
         self._best = 0 if stage.higher else stage.values - 1

@@ -10,7 +10,7 @@ import numpy as np
 from labelinf_core.contracts.errors import UnfitError
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, ScoreDefence
 from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
@@ -26,7 +26,7 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
     Raises:
         UnfitError: Without limit: the loss is not clipped, or answers depend on earlier ones.
     """
-    facts: ScoreFacts = threat.supposed.facts
+    facts: ScoreFacts = threat.optimistic.facts
     if math.isinf(facts.jump):
         raise UnfitError(
             f"{noise} noise is not private behind a stage by which one label can move an answer without limit "
@@ -85,6 +85,6 @@ class CalibratedNoise(ScoreDefence):
             return (noise,)
         return (noise, Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon, delta=self.delta))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that adds the calibrated noise."""
         return ScoreNoise(model=self.model(threat)).start(threat, rng)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError, UnfitError
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Confined, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
@@ -48,7 +48,7 @@ class Confine(ScoreDefence):
             raise InputError(f"confine(low={low:g}, high={high:g}) leaves no values: low must be less than high.")
         return (Confined(low=low, high=high),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that cuts to the range of this game."""
         return _Cutting(*self._range(threat))
 
@@ -59,7 +59,7 @@ class Confine(ScoreDefence):
         return min(values) if self.low is None else self.low, max(values) if self.high is None else self.high
 
 
-class _Cutting(ActiveDefence):
+class _Cutting(ActiveScoreDefence):
     def __init__(self, low: float, high: float) -> None:
         self._low, self._high = low, high
 

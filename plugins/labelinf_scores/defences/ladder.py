@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import to_step
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Laddered, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -38,7 +38,7 @@ class Ladder(ScoreDefence):
 
     step: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that remembers the best answer."""
         return _Climbing(self.step, upward=threat.metric is not None and threat.metric.higher)
 
@@ -47,12 +47,16 @@ class Ladder(ScoreDefence):
         return (Laddered(step=self.step),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The step."""
-        return (Knob(title="Ladder, step of the score", template="ladder(step={})", weakest=1e-6, strongest=1.0),)
+        return (
+            TunableParameter(
+                title="Ladder, step of the score", template="ladder(step={})", weakest=1e-6, strongest=1.0
+            ),
+        )
 
 
-class _Climbing(ActiveDefence):
+class _Climbing(ActiveScoreDefence):
     def __init__(self, step: float, *, upward: bool) -> None:
         self._step, self._upward = step, upward
         self._best = math.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid import fine_step
 from labelinf_privacy.noise.grid_laplace import GridLaplace
@@ -37,13 +37,13 @@ class LaplaceDp(CalibratedNoise):
         return attrs.evolve(grid, scale=max(1, self.queries) * moved / self.epsilon)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Epsilon of the whole query budget."""
         queries = getattr(threat, "query_budget", None) or 0
         if not queries:
             return ()
         return (
-            Knob(
+            TunableParameter(
                 title=f"Laplace noise, label-DP epsilon of all {queries} answers",
                 template=f"laplace-dp(epsilon={{}}, queries={queries})",
                 weakest=1e6,

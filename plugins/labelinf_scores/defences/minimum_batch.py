@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps
 from labelinf_scores.defences.placing import need_costs
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -35,7 +35,7 @@ class MinimumBatch(ScoreDefence):
     share: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     gap: float = attrs.field(default=0.01, validator=attrs.validators.ge(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that counts the records a query speaks of."""
         return _Counting(self, threat)
 
@@ -49,7 +49,7 @@ class MinimumBatch(ScoreDefence):
         return (Refusing(),)
 
 
-class _Counting(ActiveDefence):
+class _Counting(ActiveScoreDefence):
     def __init__(self, limits: MinimumBatch, threat: ScoreThreat) -> None:
         self._limits = limits
         self._threat = threat

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Reordered, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -25,7 +25,7 @@ class PermuteLabels(ScoreDefence):
     away. Utility: none; every honest model scores like a shuffled one.
     """
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that permutes."""
         return _Permuting(rng.permutation(threat.n_records))
 
@@ -34,7 +34,7 @@ class PermuteLabels(ScoreDefence):
         return (Reordered(),)
 
 
-class _Permuting(ActiveDefence):
+class _Permuting(ActiveScoreDefence):
     def __init__(self, order: NDArray[np.intp]) -> None:
         self._order = order
 

@@ -36,7 +36,7 @@ class PrivacyBudget(ScoreDefence):
         Raises:
             InputError: Nothing nearer to the scorer is purely private, or the budget does not pay for one answer.
         """
-        price = threat.supposed.facts.answer_price
+        price = threat.optimistic.facts.answer_price
         if math.isinf(price):
             raise InputError(
                 "privacy-budget needs answers with pure label-DP; put clip(epsilon=...) and laplace-dp(epsilon=...) "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.effects import Budgeted, ScoreEffect
@@ -31,11 +31,11 @@ class QueryLimit(ScoreDefence):
         return (Budgeted(queries=self.queries),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The number of queries."""
         most = getattr(threat, "query_budget", None) or threat.n_records
         return (
-            Knob(
+            TunableParameter(
                 title="queries granted",
                 template="query-limit(queries={})",
                 weakest=most,

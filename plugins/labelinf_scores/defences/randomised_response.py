@@ -15,21 +15,21 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.label_noise.exact import no_less
 from labelinf_privacy.randomised_response import keep_probability, perturb
 from labelinf_scores.defences.answers import combined
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Perturbed, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["RandomisedResponse"]
+__all__ = ["PerturbedLabels"]
 
 
 @attrs.frozen(kw_only=True)
-class RandomisedResponse(ScoreDefence):
+class PerturbedLabels(ScoreDefence):
     """Scores perturbed labels.
 
     Stage: the labels. Guarantee: pure label-DP with ``epsilon``, once for any number of queries, or for every single
@@ -45,7 +45,7 @@ class RandomisedResponse(ScoreDefence):
     fresh: bool = False
     debiased: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that scores perturbed labels."""
         perturbing = _Perturbing(self.epsilon, threat.n_classes, self.fresh, rng)
         return _Debiasing(perturbing, self.epsilon, threat.n_classes) if self.debiased else perturbing
@@ -61,10 +61,10 @@ class RandomisedResponse(ScoreDefence):
         return (Perturbed(epsilon=no_less(self.epsilon, threat.n_classes), fresh=self.fresh, debiased=self.debiased),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """Epsilon."""
         return (
-            Knob(
+            TunableParameter(
                 title="randomised response once, label-DP epsilon",
                 template="randomised-response(epsilon={})",
                 weakest=20.0,
@@ -73,7 +73,7 @@ class RandomisedResponse(ScoreDefence):
         )
 
 
-class _Perturbing(ActiveDefence):
+class _Perturbing(ActiveScoreDefence):
     """Perturbs the labels when it first sees them and keeps to that, or perturbs them every time."""
 
     def __init__(self, epsilon: float, n_classes: int, fresh: bool, rng: np.random.Generator) -> None:
@@ -89,10 +89,10 @@ class _Perturbing(ActiveDefence):
         return ask(self._perturbed, query)
 
 
-class _Debiasing(ActiveDefence):
+class _Debiasing(ActiveScoreDefence):
     """Corrects the score of perturbed labels by the scores of constant ones, which depend on no label."""
 
-    def __init__(self, perturbing: ActiveDefence, epsilon: float, n_classes: int) -> None:
+    def __init__(self, perturbing: ActiveScoreDefence, epsilon: float, n_classes: int) -> None:
         self._perturbing = perturbing
         keep = keep_probability(epsilon, n_classes)
         lost = (1 - keep) / (n_classes - 1)

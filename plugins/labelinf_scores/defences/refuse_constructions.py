@@ -17,7 +17,7 @@ from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps, outweighing_rows
 from labelinf_scores.defences.placing import need_probabilities
 from labelinf_scores.detector import detector
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -46,7 +46,7 @@ class RefuseConstructions(ScoreDefence):
     outweighing: int = attrs.field(default=5, validator=attrs.validators.ge(2))
     most_steep: float = attrs.field(default=12.0, validator=attrs.validators.gt(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that looks for the marks."""
         return _Detecting(self, threat)
 
@@ -60,7 +60,7 @@ class RefuseConstructions(ScoreDefence):
         return (Refusing(),)
 
 
-class _Detecting(ActiveDefence):
+class _Detecting(ActiveScoreDefence):
     def __init__(self, limits: RefuseConstructions, threat: ScoreThreat) -> None:
         self._limits = limits
         self._threat = threat

@@ -10,18 +10,18 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import rounded
 from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Rounded, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["Round"]
+__all__ = ["RoundScore"]
 
 
 @attrs.frozen(kw_only=True)
-class Round(ScoreDefence):
+class RoundScore(ScoreDefence):
     """Rounds the score to ``decimals``, halves to even.
 
     Stage: the answer. Guarantee: q answers carry at most ``q log2(L 10**decimals + 2)`` bits. Utility: an error of at
@@ -38,10 +38,10 @@ class Round(ScoreDefence):
         return (Rounded(step=10.0**-self.decimals),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The decimals."""
         return (
-            Knob(
+            TunableParameter(
                 title="decimals of the score",
                 template="round(decimals={})",
                 weakest=15,

@@ -14,13 +14,13 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob, NoiseModel
+from labelinf_core.contracts.components import NoiseModel, TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid import GridNoise, fine_step
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_privacy.words import KeyedWords, SeededWords
 from labelinf_scores.defences.answers import add, scaled
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Scaled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.shapes import columns
@@ -43,7 +43,7 @@ class ScoreNoise(ScoreDefence):
     model: NoiseModel = attrs.field(factory=Uniform)
     sticky: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that adds noise."""
         return _Sticky(self.model, rng, folded=_folds(threat)) if self.sticky else _Fresh(self.model, rng)
 
@@ -53,14 +53,14 @@ class ScoreNoise(ScoreDefence):
         return (effect(model=self.model, sticky=self.sticky),)
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The scale of Gaussian, Laplace and uniform noise."""
         wide = getattr(threat, "span", math.inf)
         if math.isinf(wide):
             return ()
         narrow, step = wide / threat.n_records * 1e-3, fine_step(wide / threat.n_records)
         return tuple(
-            Knob(title=title, template=f"score-noise(model={model})", weakest=narrow, strongest=wide * 10)
+            TunableParameter(title=title, template=f"score-noise(model={model})", weakest=narrow, strongest=wide * 10)
             for title, model in (
                 ("Gaussian noise, standard deviation s of the score", f"grid-gaussian(scale={{}}, step={step!r})"),
                 ("Laplace noise, scale b of the score", f"grid-laplace(scale={{}}, step={step!r})"),
@@ -72,7 +72,7 @@ class ScoreNoise(ScoreDefence):
 _FEW, _MANY = 8, 512  # draws at a time
 
 
-class _Fresh(ActiveDefence):
+class _Fresh(ActiveScoreDefence):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model = model
         self._rng = rng

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.defences.calibration import finite_sensitivity
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -43,7 +43,7 @@ class Snapping(ScoreDefence):
     highest: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
     sensitivity: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that snaps."""
         from diffprivlib.mechanisms import Snapping as Mechanism
 
@@ -76,7 +76,7 @@ class Snapping(ScoreDefence):
         return self.sensitivity or needed
 
 
-class _Snapping(ActiveDefence):
+class _Snapping(ActiveScoreDefence):
     def __init__(self, mechanism: Any) -> None:
         self._mechanism = mechanism
 

@@ -11,10 +11,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.components import TunableParameter
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Sampled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -37,7 +37,7 @@ class Subset(ScoreDefence):
     share: float = attrs.field(default=0.3, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     fresh: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that scores a subset."""
         size = self._size(threat)
         return _FreshSubset(size, rng) if self.fresh else _FixedSubset(size, rng)
@@ -55,10 +55,10 @@ class Subset(ScoreDefence):
         return max(1, round(self.share * threat.n_records))
 
     @classmethod
-    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+    def tunable_parameters(cls, threat: ThreatModel) -> tuple[TunableParameter, ...]:
         """The share."""
         return (
-            Knob(
+            TunableParameter(
                 title="score on a fixed secret subset, share t",
                 template="subset(share={})",
                 weakest=1.0,
@@ -67,7 +67,7 @@ class Subset(ScoreDefence):
         )
 
 
-class _FixedSubset(ActiveDefence):
+class _FixedSubset(ActiveScoreDefence):
     def __init__(self, size: int, rng: np.random.Generator) -> None:
         self._size = size
         self._rng = rng

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.defences.answers import add
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, Sampled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -41,7 +41,7 @@ class Thresholdout(ScoreDefence):
     share: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     disagreements: int = attrs.field(default=100, validator=attrs.validators.ge(1))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that splits the records."""
         order = rng.permutation(threat.n_records)
         n_open = self._open(threat)
@@ -64,7 +64,7 @@ class Thresholdout(ScoreDefence):
         return min(threat.n_records - 1, max(1, round(self.share * threat.n_records)))
 
 
-class _Splitting(ActiveDefence):
+class _Splitting(ActiveScoreDefence):
     def __init__(
         self, limits: Thresholdout, opened: NDArray[np.intp], held: NDArray[np.intp], rng: np.random.Generator
     ) -> None:

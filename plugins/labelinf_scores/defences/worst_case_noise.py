@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from labelinf_scores.bounds.worst_case import hideable, hiding_noise
 from labelinf_scores.defences.answers import combined, to_step
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Hidden, Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -36,7 +36,7 @@ class WorstCaseNoise(ScoreDefence):
 
     tau: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that hides a secret set."""
         hidden = rng.permutation(threat.n_records)[: self._hidden(threat)]
         left = self.tau - hiding_noise(threat.span, threat.n_records, len(hidden), threat.n_classes)
@@ -55,7 +55,7 @@ class WorstCaseNoise(ScoreDefence):
         return 0 if math.isinf(threat.span) else hideable(threat.span, threat.n_records, self.tau, threat.n_classes)
 
 
-class _Hiding(ActiveDefence):
+class _Hiding(ActiveScoreDefence):
     def __init__(self, hidden: NDArray[np.intp], n_classes: int, step: float) -> None:
         self._hidden = hidden
         self._n_classes = n_classes

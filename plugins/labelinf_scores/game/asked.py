@@ -18,7 +18,7 @@ from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.metrics.readings import Rows
-from labelinf_scores.simulation.formats import Classes, Columns, Format, Numbers
+from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 
 __all__ = ["HARD", "Asked", "Naming", "namings"]
 
@@ -76,7 +76,7 @@ class Asked:
             return np.arange(self.data.n_classes)
         return np.array(self.data.class_names if self.naming is Naming.NAMES else self.data.values)
 
-    def forms(self) -> tuple[tuple[Format, NDArray[Any]], ...]:
+    def forms(self) -> tuple[tuple[SubmissionFormat, NDArray[Any]], ...]:
         """Return what submissions may look like, and what says of a record that it is of a class."""
         called, k = self.called, self.data.n_classes
         few = Classes(values=called), called

@@ -299,7 +299,7 @@ class ScoreChannel(Channel):
             return board._curator(labels, told, found, rng).answer(query)
 
         oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every, rerun)
-        with gate.blamed(attack):
+        with gate.attribute_errors(attack):
             with blaming(oracle):
                 guess = attack.run(oracle, attack_rng)
             gate.guessed(guess, Guess, labels.size, setting.data.n_classes)

@@ -23,12 +23,12 @@ from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.scoring import Answer, Query, Scorer, as_numbers
 from labelinf_scores.game.threat import ScoreThreat, score_threat
 
-__all__ = ["ActiveDefence", "Answer", "Ask", "Curator", "Query", "ScoreDefence"]
+__all__ = ["ActiveScoreDefence", "Answer", "Ask", "Curator", "Query", "ScoreDefence"]
 
 Ask = Callable[[NDArray[np.intp], Query], Answer]  #: the next stage towards the scorer
 
 
-class ActiveDefence:
+class ActiveScoreDefence:
     """A defence in one game: may keep state between queries. The default lets everything through."""
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
@@ -40,13 +40,13 @@ class ActiveDefence:
         return ask(labels, query)
 
 
-class ScoreDefence(Defence, ActiveDefence):
+class ScoreDefence(Defence, ActiveScoreDefence):
     """A defence of the score channel: overrides ``answer``, and says in :meth:`does` what it does.
 
     Who says nothing is taken at the worst: behind it attacks still play, and nothing is promised or certified.
     """
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return this defence's part in one game: itself, unless it has something to remember or to draw.
 
         Args:
@@ -89,7 +89,7 @@ class Curator:
     labels: NDArray[np.intp] = attrs.field(repr=False)
     threat: ScoreThreat
     scorer: Scorer
-    _actives: tuple[tuple[Defence, ActiveDefence], ...] = attrs.field(repr=False)
+    _actives: tuple[tuple[Defence, ActiveScoreDefence], ...] = attrs.field(repr=False)
 
     @classmethod
     def start(cls, labels: NDArray[np.intp], threat: ScoreThreat, scorer: Scorer, rng: np.random.Generator) -> Curator:
@@ -97,7 +97,7 @@ class Curator:
         actives, generators = [], rng.spawn(len(threat.defences))
         for defence, nearer, generator in zip(threat.defences, threat.before, generators, strict=False):
             if isinstance(defence, ScoreDefence):
-                with gate.blamed(defence, quote=False):
+                with gate.attribute_errors(defence, quote=False):
                     actives.append((defence, defence.start(nearer, generator)))
         return cls(labels=labels, threat=threat, scorer=scorer, actives=tuple(actives))
 
@@ -117,11 +117,13 @@ class Curator:
         return ask(self.labels, query)
 
 
-def _through(defence: Defence, active: ActiveDefence, ask: Ask, *, doubles: bool) -> Ask:
+def _through(defence: Defence, active: ActiveScoreDefence, ask: Ask, *, doubles: bool) -> Ask:
     """Return what answers through one more stage; where scores are doubles, its answers are: an integer has no end."""
 
     def answer(labels: NDArray[np.intp], query: Query) -> Answer:
-        with gate.blamed(defence, QueryRefusedError, quote=False):  # what it raises may hold the labels it is handed
+        with gate.attribute_errors(
+            defence, QueryRefusedError, quote=False
+        ):  # what it raises may hold the labels it is handed
             answered = active.answer(labels, query, ask)
             answered = float(answered) if doubles else answered
             if math.isnan(answered):

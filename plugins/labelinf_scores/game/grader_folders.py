@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.game.host_tables import private_columns, read_table
-from labelinf_scores.game.signatures import Role, roles_of
+from labelinf_scores.game.signatures import ArgumentRole, roles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +97,9 @@ def _grades(path: Path) -> str:
         if isinstance(each, ast.FunctionDef):
             names = (*each.args.posonlyargs, *each.args.args, *each.args.kwonlyargs)
             told[each.name] = set(roles_of(tuple(name.arg for name in names)).values())
-    return next((name for name in GRADERS if {Role.LABELS, Role.PREDICTIONS} <= told.get(name, set())), "")
+    return next(
+        (name for name in GRADERS if {ArgumentRole.LABELS, ArgumentRole.PREDICTIONS} <= told.get(name, set())), ""
+    )
 
 
 def _tables(paths: Iterable[Path]) -> Iterator[tuple[Path, pd.DataFrame]]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.game.host_files import HostError, columns_of
-from labelinf_scores.game.signatures import Form, Signature, signature_of
+from labelinf_scores.game.signatures import ArgumentForm, Signature, signature_of
 
 __all__ = ["HostFunction", "as_called", "one_of"]
 
@@ -51,17 +51,17 @@ class HostFunction:
             Exception: Whatever it raises.
         """
         form = self.signature.form
-        if form not in (Form.FRAMES, Form.FILES):
+        if form not in (ArgumentForm.FRAMES, ArgumentForm.FILES):
             return self.signature(labels, predictions)
-        usual = ("target", "target") if form is Form.FRAMES else ("label", "prediction")
+        usual = ("target", "target") if form is ArgumentForm.FRAMES else ("label", "prediction")
         truth, guess = (self.column, self.column) if self.column else usual
         key = "row_id" if self.signature.takes_key else "id"
-        ids, wide = np.arange(labels.size), form is Form.FRAMES and predictions.ndim == 2
+        ids, wide = np.arange(labels.size), form is ArgumentForm.FRAMES and predictions.ndim == 2
         true = columns_of(np.eye(predictions.shape[1])[labels], "") if wide else {truth: labels}
         shown = {key: ids[: len(predictions)], **columns_of(predictions, guess)}
         try:
             answer = self.signature({key: ids, **true}, shown, key)
-            return {"": answer["result"]} if form is Form.FILES else answer
+            return {"": answer["result"]} if form is ArgumentForm.FILES else answer
         except (KeyError, AttributeError) as error:  # which key, may be a label
             told = " and ".join(dict.fromkeys(map(repr, (truth, guess))))
             raise HostError(

@@ -20,7 +20,7 @@ from labelinf_core.contracts.gate import named
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
 from labelinf_scores.game.host_files import HostError
-from labelinf_scores.game.signatures import Form, Signature, signature_of
+from labelinf_scores.game.signatures import ArgumentForm, Signature, signature_of
 from labelinf_scores.simulation.simulator import as_vector
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class HostTable:
         predictions = rows.reshape(n, -1)
         for at, name in enumerate(self.columns):
             shown[name] = predictions[:, at]
-        if self.signature.form in (Form.FRAMES, Form.FILES):
+        if self.signature.form in (ArgumentForm.FRAMES, ArgumentForm.FILES):
             return self.signature(true, shown, self.key)
         pair = (true[list(self.targets)], shown[list(self.columns)])
         return self.signature(*(table.to_numpy().squeeze() for table in pair))

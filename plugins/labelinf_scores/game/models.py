@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.detector import Neighbours
-from labelinf_scores.game.networks import Activation, Layer, MutNet
+from labelinf_scores.game.networks import ModelActivation, ModelLayer, MutNet
 
 __all__ = ["ModelBoard", "Run"]
 
@@ -117,13 +117,13 @@ def _plain(model: object) -> MutNet:
     Raises:
         QueryRefusedError: It is something else.
     """
-    if type(model) is not MutNet or any(type(layer) is not Layer for layer in model.layers):
+    if type(model) is not MutNet or any(type(layer) is not ModelLayer for layer in model.layers):
         raise QueryRefusedError(f"a model must be a MutNet of Layers, got {type(model).__name__}.")
     layers = tuple(
-        Layer(
+        ModelLayer(
             weights=np.array(layer.weights, dtype=np.float64, subok=False),
             bias=np.array(layer.bias, dtype=np.float64, subok=False),
-            activation=Activation(layer.activation),
+            activation=ModelActivation(layer.activation),
         )
         for layer in model.layers
     )

@@ -20,10 +20,10 @@ from scipy.special import expit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Activation", "Layer", "MutNet"]
+__all__ = ["ModelActivation", "ModelLayer", "MutNet"]
 
 
-class Activation(enum.Enum):
+class ModelActivation(enum.Enum):
     """What a layer does to every entry."""
 
     RELU = "relu"
@@ -31,11 +31,11 @@ class Activation(enum.Enum):
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply it."""
-        return np.asarray(np.maximum(values, 0.0) if self is Activation.RELU else expit(values))
+        return np.asarray(np.maximum(values, 0.0) if self is ModelActivation.RELU else expit(values))
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Layer:
+class ModelLayer:
     """An affine map and what follows.
 
     Attributes:
@@ -46,7 +46,7 @@ class Layer:
 
     weights: NDArray[np.float64]
     bias: NDArray[np.float64]
-    activation: Activation
+    activation: ModelActivation
 
     def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the layer to rows, shape ``(n, n_in)``."""
@@ -62,7 +62,7 @@ class MutNet:
         whole_batch: The network reads a batch as one vector, in its order, and returns one output for each row.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[ModelLayer, ...]
     whole_batch: bool = False
 
     def __call__(self, features: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -48,7 +48,7 @@ class ScoreOracle:
         others: Sequence[Beside] = (),
         rerun: Rerun | None = None,
     ) -> None:
-        self._threat = threat.supposed
+        self._threat = threat.optimistic
         self._models = threat.models
         self._answer = answer
         self._others = others
@@ -178,19 +178,19 @@ class ScoreAttack(Attack, abc.ABC):
             rng: The attack's own randomness.
         """
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         """Why this attack cannot be played; see :meth:`lacks`.
 
         Raises:
             InputError: ``threat`` is of another channel.
         """
-        return self._refused(self.view(score_threat(threat)).supposed)
+        return self._refused(self.view(score_threat(threat)).optimistic)
 
     def view(self, threat: ScoreThreat) -> ScoreThreat:
         """Return what it plays on: of several metrics one that makes it certain of all labels, or that tells most."""
         if not threat.members:
             return threat
-        fitting: list[ScoreThreat] = [member for member in threat.members if not self._refused(member.supposed)]
+        fitting: list[ScoreThreat] = [member for member in threat.members if not self._refused(member.optimistic)]
         return max(fitting or threat.members[:1], key=self._worth)
 
     def _worth(self, threat: ScoreThreat) -> tuple[bool, float, float, float]:
@@ -203,7 +203,7 @@ class ScoreAttack(Attack, abc.ABC):
             return "sends models, and this board scores predictions" if self.submits else "sends no models"
         if isinstance(told.metric, Unnamed) and not (self.blind or self.runs):
             return "needs a metric that ships, and the scorer agrees with none"
-        return self.lacks(told) if self.reads(told.metric) else f"reads {self.reading_of}"
+        return self.missing_requirement(told) if self.reads(told.metric) else f"reads {self.reading_of}"
 
     def promise(self, threat: ThreatModel) -> Promise | None:
         """What is certain before playing, see :meth:`promised`; nothing where not every stage is known.
@@ -222,7 +222,7 @@ class ScoreAttack(Attack, abc.ABC):
         """Whether it knows what a score of ``metric`` tells; None is the mean of a loss, which every attack reads."""
         return metric is None or self.blind
 
-    def lacks(self, threat: ScoreThreat) -> str:
+    def missing_requirement(self, threat: ScoreThreat) -> str:
         """Return what this attack lacks under ``threat``, as a short clause; empty when it can be played."""
         return ""
 

@@ -29,12 +29,12 @@ from labelinf_scores.game.estimators import as_estimator
 from labelinf_scores.game.host_files import HostError, write_table
 from labelinf_scores.simulation.simulator import as_vector
 
-__all__ = ["METHODS", "Form", "Role", "Signature", "roles_of", "signature_of"]
+__all__ = ["METHODS", "ArgumentForm", "ArgumentRole", "Signature", "roles_of", "signature_of"]
 
 METHODS = ("compute", "_compute", "update")  #: of an object that scores, the likeliest first
 
 
-class Role(enum.Enum):
+class ArgumentRole(enum.Enum):
     """What an argument is."""
 
     LABELS = "labels"
@@ -45,7 +45,7 @@ class Role(enum.Enum):
     FEATURES = "features"
 
 
-class Form(enum.Enum):
+class ArgumentForm(enum.Enum):
     """In what form labels and predictions are handed over."""
 
     ARRAYS = ""
@@ -63,34 +63,35 @@ class _Reason(enum.Enum):
 
 
 _NAMES = {
-    Role.LABELS: "y y_true y_test label labels target targets reference references solution answer answers truth "
-    "ground_truth true gold gt actual actuals expected test_annotation_file",
-    Role.PREDICTIONS: "p y_pred y_score y_prob y_proba y_hat pred preds prediction predictions predicted prob probs "
-    "proba probas probabilities score scores submission submitted guess guesses output outputs user_submission_file",
-    Role.KEY: "row_id_column_name",
-    Role.PHASE: "phase_codename",
-    Role.ESTIMATOR: "estimator",
-    Role.FEATURES: "x",
+    ArgumentRole.LABELS: "y y_true y_test label labels target targets reference references solution answer answers "
+    "truth ground_truth true gold gt actual actuals expected test_annotation_file",
+    ArgumentRole.PREDICTIONS: "p y_pred y_score y_prob y_proba y_hat pred preds prediction predictions predicted prob "
+    "probs proba probas probabilities score scores submission submitted guess guesses output outputs "
+    "user_submission_file",
+    ArgumentRole.KEY: "row_id_column_name",
+    ArgumentRole.PHASE: "phase_codename",
+    ArgumentRole.ESTIMATOR: "estimator",
+    ArgumentRole.FEATURES: "x",
 }
 _ROLES = {name.replace("_", ""): role for role, names in _NAMES.items() for name in names.split()}
 _FRAMES = ("solution", "submission", "answers")  # names that hosts give to tables
-_PAIR = (Role.LABELS, Role.PREDICTIONS)
+_PAIR = (ArgumentRole.LABELS, ArgumentRole.PREDICTIONS)
 
 
-def roles_of(names: tuple[str, ...]) -> dict[str, Role]:
+def roles_of(names: tuple[str, ...]) -> dict[str, ArgumentRole]:
     """Return what parameters of such names are, the first of a role only; of two, one may tell what the other is.
 
     >>> [role.name for role in roles_of(("outputs", "y")).values()]
     ['PREDICTIONS', 'LABELS']
     """
-    found: dict[str, Role] = {}
+    found: dict[str, ArgumentRole] = {}
     for name in names:
         role = _ROLES.get(name.lower().replace("_", ""))
         if role is not None and role not in found.values():
             found[name] = role
     lacking = [role for role in _PAIR if role not in found.values()]
     rest = [name for name in names if name not in found]
-    if len(lacking) == len(rest) == 1 and len(names) == 2 and Role.ESTIMATOR not in found.values():
+    if len(lacking) == len(rest) == 1 and len(names) == 2 and ArgumentRole.ESTIMATOR not in found.values():
         found[rest[0]] = lacking[0]
     return {name: found[name] for name in names if name in found}
 
@@ -108,26 +109,28 @@ class Signature:
     """
 
     function: Callable[..., Any] = attrs.field(repr=False)
-    roles: Mapping[str, Role]
+    roles: Mapping[str, ArgumentRole]
     keywords: bool = False
-    form: Form = Form.ARRAYS
+    form: ArgumentForm = ArgumentForm.ARRAYS
     reason: _Reason = _Reason.NAMES
 
     @property
     def how(self) -> str:
         """How it is called, in a clause."""
-        pair = [f"{name}: {role.value}" for name, role in self.roles.items() if role in (*_PAIR, Role.ESTIMATOR)]
+        pair = [
+            f"{name}: {role.value}" for name, role in self.roles.items() if role in (*_PAIR, ArgumentRole.ESTIMATOR)
+        ]
         return f"called as ({', '.join(pair)}){self.form.value}, {self.reason.value}"
 
     @property
     def plain(self) -> bool:
         """Whether it takes arrays of labels and predictions in this order, and names them so."""
-        return (tuple(self.roles.values()), self.form, self.reason) == (_PAIR, Form.ARRAYS, _Reason.NAMES)
+        return (tuple(self.roles.values()), self.form, self.reason) == (_PAIR, ArgumentForm.ARRAYS, _Reason.NAMES)
 
     @property
     def takes_key(self) -> bool:
         """Whether it is told which column names the rows."""
-        return Role.KEY in self.roles.values()
+        return ArgumentRole.KEY in self.roles.values()
 
     def __call__(self, labels: Any, predictions: Any, key: str = "") -> Any:
         """Return its answer.
@@ -141,20 +144,27 @@ class Signature:
             HostError: It wants what is not installed.
             Exception: Whatever it raises.
         """
-        given: dict[Role, Any] = {Role.KEY: key, Role.PHASE: "test"}
-        if Role.ESTIMATOR in self.roles.values():
-            given |= {Role.ESTIMATOR: as_estimator(labels, predictions), Role.FEATURES: np.zeros((len(labels), 1))}
-        if self.form is Form.FILES:
+        given: dict[ArgumentRole, Any] = {ArgumentRole.KEY: key, ArgumentRole.PHASE: "test"}
+        if ArgumentRole.ESTIMATOR in self.roles.values():
+            given |= {
+                ArgumentRole.ESTIMATOR: as_estimator(labels, predictions),
+                ArgumentRole.FEATURES: np.zeros((len(labels), 1)),
+            }
+        if self.form is ArgumentForm.FILES:
             with tempfile.TemporaryDirectory() as folder:
                 paths = Path(folder, "annotations.csv"), Path(folder, "submission.csv")
                 for path, table in zip(paths, (labels, predictions), strict=True):
                     write_table(path, table)
                 return self._called(given | dict(zip(_PAIR, map(str, paths), strict=True)))
-        formed: Callable[[Any], Any] = {Form.FRAMES: _frame, Form.TENSORS: _tensor}.get(self.form, _same)
-        answer = self._called(given | {Role.LABELS: formed(labels), Role.PREDICTIONS: formed(predictions)})
-        return _numbers(answer) if self.form is Form.TENSORS else answer
+        formed: Callable[[Any], Any] = {ArgumentForm.FRAMES: _frame, ArgumentForm.TENSORS: _tensor}.get(
+            self.form, _same
+        )
+        answer = self._called(
+            given | {ArgumentRole.LABELS: formed(labels), ArgumentRole.PREDICTIONS: formed(predictions)}
+        )
+        return _numbers(answer) if self.form is ArgumentForm.TENSORS else answer
 
-    def _called(self, given: Mapping[Role, Any]) -> Any:
+    def _called(self, given: Mapping[ArgumentRole, Any]) -> Any:
         if self.keywords:
             return self.function(**{name: given[role] for name, role in self.roles.items()})
         return self.function(*(given[role] for role in self.roles.values()))
@@ -211,7 +221,9 @@ def _told(function: Callable[..., Any]) -> Signature:
     listed = [each for each in every if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     needed = [each for each in listed if each.default is each.empty] or listed
     roles = roles_of(tuple(each.name for each in needed))
-    if not set(_PAIR) <= set(roles.values()) and not {Role.ESTIMATOR, Role.LABELS} <= set(roles.values()):
+    if not set(_PAIR) <= set(roles.values()) and not {ArgumentRole.ESTIMATOR, ArgumentRole.LABELS} <= set(
+        roles.values()
+    ):
         first = tuple(each.name for each in needed[:2]) if len(needed) > 1 else ("first", "second")
         return Signature(function=function, roles=dict(zip(first, _PAIR, strict=True)), reason=_Reason.ORDER)
     taken = [each for each in needed if each.name in roles]
@@ -220,16 +232,20 @@ def _told(function: Callable[..., Any]) -> Signature:
     return Signature(function=function, roles=roles, keywords=keywords, form=_form(taken))
 
 
-def _form(parameters: list[inspect.Parameter]) -> Form:
+def _form(parameters: list[inspect.Parameter]) -> ArgumentForm:
     """Return in what form parameters want labels and predictions: what annotations say, else what names do."""
     noted = " ".join(str(each.annotation) for each in parameters if each.annotation is not each.empty)
-    for word, form in (("Tensor", Form.TENSORS), ("DataFrame", Form.FRAMES), ("ndarray", Form.ARRAYS)):
+    for word, form in (
+        ("Tensor", ArgumentForm.TENSORS),
+        ("DataFrame", ArgumentForm.FRAMES),
+        ("ndarray", ArgumentForm.ARRAYS),
+    ):
         if word in noted:
             return form
     names = {each.name for each in parameters}
     if any(name.endswith("_file") for name in names):
-        return Form.FILES
-    return Form.FRAMES if names & set(_FRAMES) else Form.ARRAYS
+        return ArgumentForm.FILES
+    return ArgumentForm.FRAMES if names & set(_FRAMES) else ArgumentForm.ARRAYS
 
 
 def _updated(metric: Any, *given: Any, **named: Any) -> Any:

@@ -180,7 +180,7 @@ class ScoreThreat(ThreatModel):
         return self.query_budget is None or queries <= self.query_budget
 
     @property
-    def supposed(self) -> ScoreThreat:
+    def optimistic(self) -> ScoreThreat:
         """What an attack plans with: as though stages of which nothing is known did nothing. Nothing is certain of it.
 
         The same where everything is known and shown: a board may keep what it runs models on to itself.

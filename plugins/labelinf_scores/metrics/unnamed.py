@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals
-from labelinf_scores.simulation.formats import Classes, Columns, Format
+from labelinf_scores.simulation.formats import Classes, Columns, SubmissionFormat
 
 __all__ = ["Unnamed"]
 
@@ -32,7 +32,7 @@ class Unnamed(ScoredMetric):
     two_classes: ClassVar[bool] = False
     sums: ClassVar[bool] = False
 
-    form: Format
+    form: SubmissionFormat
     classes: NDArray[Any]
     better: bool = True
 

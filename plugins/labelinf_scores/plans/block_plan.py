@@ -19,7 +19,7 @@ import numpy as np
 from labelinf_scores.certificates.interval import UnitReading, certify_any_order, certify_in_order
 from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
 from labelinf_scores.certificates.summation import Spread, to_float
-from labelinf_scores.constructions.rows import Rows, rows_for
+from labelinf_scores.constructions.rows import RowMaker, rows_for
 from labelinf_scores.plans.designs import MOST_ROWS, Design, Designer
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class BlockPlanner:
     adaptive: bool = False
 
     @functools.cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> RowMaker:
         """Makes the rows."""
         return rows_for(self.threat, proper=self.proper)
 

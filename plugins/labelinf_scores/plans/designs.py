@@ -23,7 +23,7 @@ import attrs
 from labelinf_scores.certificates.interval import answer_width, rounding_width
 from labelinf_scores.certificates.row_costs import CostedRow, adds_known_floats
 from labelinf_scores.certificates.summation import to_fixed, to_float
-from labelinf_scores.constructions.rows import LossRows, Rows
+from labelinf_scores.constructions.rows import LossRows, RowMaker
 from labelinf_scores.constructions.weights import Superincreasing
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Designer:
         codes: Families of weights to choose from, preferred ones first.
     """
 
-    rows: Rows
+    rows: RowMaker
     codes: tuple[Code, ...]
 
     @property

@@ -28,10 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.constructions.bit_sets import queries_needed
-from labelinf_scores.constructions.mixed_sets import Columns, layout
+from labelinf_scores.constructions.mixed_sets import SetColumns, layout
 from labelinf_scores.decoders.moebius import decode_columns
 
-__all__ = ["Halving", "Row", "Turn", "expected"]
+__all__ = ["CountedGroup", "Halving", "Turn", "expected"]
 
 Records = NDArray[np.intp]
 
@@ -56,7 +56,7 @@ class _Counted:
         return self.records.size if self.others is None else min(self.both, self.records.size)
 
 
-class Row(NamedTuple):
+class CountedGroup(NamedTuple):
     """Records whose positives are to be counted, and how many there are at least and at most."""
 
     records: Records
@@ -67,7 +67,7 @@ class Row(NamedTuple):
 class Turn:
     """Queries that are asked before any of them is heeded."""
 
-    def __init__(self, columns: Columns, counted: Sequence[_Counted]) -> None:
+    def __init__(self, columns: SetColumns, counted: Sequence[_Counted]) -> None:
         self._columns, self.counted = columns, counted
         parts = [(at, 1, each.records) for at, each in enumerate(counted)]
         parts += [(at, -1, each.others) for at, each in enumerate(counted) if each.others is not None]
@@ -81,12 +81,12 @@ class Turn:
         """How many rows there are."""
         return self._columns.n_sets - self._columns.first
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[CountedGroup]:
         """Yield what is to be counted."""
         for x in range(self._columns.first, self._columns.n_sets):
             entries = self._columns.row(x)
             ends = self._added(entries, self._least, self._most), self._added(entries, self._most, self._least)
-            yield Row(self._records[entries[self._column] == self._side], *ends)
+            yield CountedGroup(self._records[entries[self._column] == self._side], *ends)
 
     def _added(self, entries: NDArray[np.int64], own: NDArray[np.int64], other: NDArray[np.int64]) -> int:
         """Return the positives in a row if every column's records have their ``own``, or halves taken instead do."""
@@ -169,7 +169,7 @@ class Halving:
             splits[place.split] if place.split is not None else _Counted(records=self.fresh[start:stop])
             for place, start, stop in zip(places, taken, taken[1:], strict=False)
         ]
-        return Turn(Columns(places), counted)
+        return Turn(SetColumns(places), counted)
 
     def learned(self, turn: Turn, counts: Sequence[int]) -> list[tuple[Records, int]]:
         """Take note of what a turn counted; return the records whose label that settles, and the label."""

@@ -30,7 +30,7 @@ from labelinf_scores.certificates.interval import (
 from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow, adds_known_floats
 from labelinf_scores.certificates.summation import Spread, to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import n_columns, queries_needed
-from labelinf_scores.constructions.rows import Rows, rows_for
+from labelinf_scores.constructions.rows import RowMaker, rows_for
 from labelinf_scores.constructions.weights import superincreasing
 from labelinf_scores.plans.hybrid_group import Group, HybridQuery, Weighing
 
@@ -63,7 +63,7 @@ class HybridPlanner:
     most_queries: int | None = None
 
     @functools.cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> RowMaker:
         """Makes the rows."""
         return rows_for(self.threat)
 

@@ -89,7 +89,7 @@ class JointPlanner:
         return to_float(self.rows.neutral.low[0])
 
     @functools.cached_property
-    def lacks(self) -> str:
+    def missing_requirement(self) -> str:
         """What it takes to replay the curator, and is not there; empty where all is."""
         if not adds_known_floats(self.threat, self.rows.neutral):
             return "needs additions in an order that is known"

@@ -19,7 +19,7 @@ from labelinf_scores.constructions.bit_sets import BitSets, n_columns
 from labelinf_scores.constructions.conway_guy import conway_guy_sequence
 from labelinf_scores.plans.rank_layout import Layout, conway_guy, two_adic
 
-__all__ = ["Batch", "RankQuery", "rank_queries"]
+__all__ = ["RankBatch", "RankQuery", "rank_queries"]
 
 _BATCHES = (3, 7, 15, 31, 63, 127, 255, 511, 1023)
 _SINGLE = 13  # probes of a single query at most
@@ -27,7 +27,7 @@ _BITS = 40
 
 
 @attrs.frozen(kw_only=True)
-class Batch:
+class RankBatch:
     """Records that the queries of a batch ask about together.
 
     Attributes:
@@ -58,7 +58,7 @@ class RankQuery:
     probes: NDArray[np.intp]
     top: NDArray[np.intp]
     known: NDArray[np.intp]
-    batch: Batch | None = None
+    batch: RankBatch | None = None
     last: bool = False
 
     def predictions(self, n_records: int) -> NDArray[np.float64]:
@@ -81,7 +81,7 @@ def rank_queries(n_records: int, width: int) -> Iterator[RankQuery]:
         size = _best(n_records, start) if width == 0 else 0
         if size:
             stop = start + n_columns(size)
-            for query in _batch(everyone, Batch(design=BitSets(n_queries=size), start=start, stop=stop)):
+            for query in _batch(everyone, RankBatch(design=BitSets(n_queries=size), start=start, stop=stop)):
                 yield query
                 stop = max(stop, int(query.probes.max(initial=-1)) + 1)
             start = stop
@@ -95,7 +95,7 @@ def rank_queries(n_records: int, width: int) -> Iterator[RankQuery]:
         start = stop
 
 
-def _batch(everyone: NDArray[np.intp], batch: Batch) -> Iterator[RankQuery]:
+def _batch(everyone: NDArray[np.intp], batch: RankBatch) -> Iterator[RankQuery]:
     n_records, start, stop = everyone.size, batch.start, batch.stop
     free, members = stop, everyone[start:stop]
     for x in range(1, batch.design.n_queries + 1):

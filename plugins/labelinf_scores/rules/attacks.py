@@ -20,7 +20,7 @@ from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.models import Run
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -72,7 +72,7 @@ class _Situation:
         return ScoreOracle(threat, swapped.answer), {}
 
 
-class _Elsewhere(ActiveDefence):
+class _Elsewhere(ActiveScoreDefence):
     """Answers about other labels than it is given, which it keeps in two halves."""
 
     def __init__(self, labels: Labels) -> None:
@@ -133,7 +133,7 @@ def _keeps_its_promise(attack: Attack) -> None:
     promised = False
     for situation, stage in zip(_SITUATIONS, _PLAYED.stages, strict=True):
         known = belongs(attack, ScoreAttack)
-        if known.refusal(stage.threat):
+        if known.unsupported_reason(stage.threat):
             continue
         promise = known.promise(stage.threat)
         if promise is not None and promise.certified:

@@ -21,8 +21,8 @@ from labelinf_core.testing.bounds import RULES as ALL
 from labelinf_core.testing.rules import NotApplicableError, belongs, require
 from labelinf_privacy.label_dp import pure_accuracy
 from labelinf_scores.defences.permute_labels import PermuteLabels
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
@@ -73,7 +73,7 @@ def _answered(channel: Any, defence: ScoreDefence, rows: Any) -> Seen:
 def _perturbed() -> Iterator[tuple[ScoreThreat, Seen]]:
     """Randomised response, everything perturbed shown: more than any score of it tells."""
     for epsilon in (0.2, 1.0, 3.0):
-        threat = threat_of(channel_of(), _ORDERS[0], RandomisedResponse(epsilon=epsilon))
+        threat = threat_of(channel_of(), _ORDERS[0], PerturbedLabels(epsilon=epsilon))
         keep = pure_accuracy(epsilon, (0.5, 0.5))
         yield (
             threat,
@@ -100,7 +100,7 @@ def _unordered() -> Iterator[tuple[ScoreThreat, Seen]]:
 
 
 _GAMES = (
-    *(_asked(Round(decimals=decimals), queries) for decimals, queries in itertools.product((0, 1, 2), (1, 2))),
+    *(_asked(RoundScore(decimals=decimals), queries) for decimals, queries in itertools.product((0, 1, 2), (1, 2))),
     _perturbed,
     _part,
     _unordered,
@@ -126,7 +126,7 @@ def _is_never_contradicted(component: Bound) -> None:
 def _speaks_of_small_games(component: Bound) -> None:
     """Check that it answers whatever the game, down to one record and one query."""
     bound = belongs(component, Bound)
-    for queries, defences in itertools.product((0, 1, 5), ((), (Round(decimals=2),), (Subset(share=0.5),))):
+    for queries, defences in itertools.product((0, 1, 5), ((), (RoundScore(decimals=2),), (Subset(share=0.5),))):
         try:
             threat: ThreatModel = threat_of(channel_of(queries=queries), _ORDERS[0], *defences)
         except InputError:

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector, differing
 from labelinf_scores.simulation.window import Bases
@@ -36,7 +36,7 @@ _ROUNDS = 2  # of reading again what a replay contradicts
 _VERIFYING = 12  # queries at a bar that check what was read: by luck all of them fit once in 4096
 
 
-def few_symbols(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
+def few_symbols(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> bool:
     """Whether a scorer has more than one answer, and few, on made labels that fit submissions well, badly, or not."""
     seen: set[bytes] = set()
     for _ in range(_DRAWS):
@@ -47,7 +47,7 @@ def few_symbols(game: Simulator, form: Format, rng: np.random.Generator) -> bool
     return len(seen) > 1
 
 
-def read_bars(knowledge: Knowledge, form: Format) -> bool:
+def read_bars(knowledge: Knowledge, form: SubmissionFormat) -> bool:
     """Read labels of two classes into ``knowledge``; return whether they give every answer, also those of new queries.
 
     Raises:
@@ -64,7 +64,7 @@ def read_bars(knowledge: Knowledge, form: Format) -> bool:
     return False
 
 
-def _verified(knowledge: Knowledge, form: Format) -> bool:
+def _verified(knowledge: Knowledge, form: SubmissionFormat) -> bool:
     """Ask a submission that is one record from a bar, if what was read is right, and return whether it is answered so.
 
     A replay alone shows little: every answer was believed when it was given.
@@ -110,7 +110,7 @@ class _Reading:
     """
 
     knowledge: Knowledge
-    form: Format
+    form: SubmissionFormat
     size: int
     sides: tuple[Submission, Submission] = attrs.field(init=False)
     pool: list[Labels] = attrs.field(factory=list)

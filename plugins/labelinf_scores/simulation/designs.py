@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.simulator import NOT_FINITE, Simulator, Submission
 
-__all__ = ["BASE", "Design", "Query", "designs", "digits", "shaped"]
+__all__ = ["BASE", "CircleDesign", "MovedRow", "designs", "digits", "shaped"]
 
 Floats = NDArray[np.float64]
 BASE = -1  #: the place of the moved row in a submission that has none
@@ -24,7 +24,7 @@ _WORTH = 0.5  # steadiness of a design: less is none
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Query:
+class MovedRow:
     """A submission, the record whose row it moves, and the name of its design."""
 
     rows: Submission
@@ -33,7 +33,7 @@ class Query:
 
 
 @attrs.define(kw_only=True, eq=False)
-class Design:
+class CircleDesign:
     """A row for every place of a circle; every query turns it by one place.
 
     Attributes:
@@ -46,17 +46,17 @@ class Design:
     rows: Floats
     moved: bool
 
-    def queries(self, rng: np.random.Generator) -> Iterator[Query]:
+    def queries(self, rng: np.random.Generator) -> Iterator[MovedRow]:
         """Yield queries without end: the base, where all rows but one are alike, then turns, in ever new orders."""
         n = len(self.rows)
         if self.moved:
-            yield Query(rows=shaped(np.repeat(self.rows[1:2], n, axis=0)), focus=BASE, design=self.name)
+            yield MovedRow(rows=shaped(np.repeat(self.rows[1:2], n, axis=0)), focus=BASE, design=self.name)
         while True:
             order = rng.permutation(n)
             for k in range(n):
                 turned = np.empty_like(self.rows)
                 turned[np.roll(order, -k)] = self.rows
-                yield Query(rows=shaped(turned), focus=int(order[k]), design=self.name)
+                yield MovedRow(rows=shaped(turned), focus=int(order[k]), design=self.name)
 
 
 def shaped(rows: Floats) -> Submission:
@@ -66,7 +66,7 @@ def shaped(rows: Floats) -> Submission:
 
 def designs(
     game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator, *, ranks: bool
-) -> list[Design]:
+) -> list[CircleDesign]:
     """Return designs that the scorer accepts, the steadiest first: one moved row, and rows spread far out or near.
 
     Args:
@@ -86,8 +86,8 @@ def designs(
         return np.column_stack([values, np.tile(middle[1:], (n, 1))])
 
     found = [] if ranks else _moved(game, _levels(forms, low, high), prior, rng)
-    ladder = Design(name="ladder", rows=column(high + span * (1 + 4 * n * even)), moved=False)
-    spread = Design(name="spread", rows=column(forms[0].low + (forms[0].high - forms[0].low) * even), moved=False)
+    ladder = CircleDesign(name="ladder", rows=column(high + span * (1 + 4 * n * even)), moved=False)
+    spread = CircleDesign(name="spread", rows=column(forms[0].low + (forms[0].high - forms[0].low) * even), moved=False)
     found += [spread, ladder] if ranks else [ladder, spread]
     y = rng.choice(prior, n, replace=len(prior) < n)
     return [design for design in found if game.accepts(y, next(itertools.islice(design.queries(rng), 1, None)).rows)]
@@ -104,11 +104,11 @@ def _levels(forms: Sequence[Numbers], low: float, high: float) -> list[Floats]:
     return [np.array(row) for row in itertools.product(*columns)]
 
 
-def _moved(game: Simulator, levels: list[Floats], prior: Floats, rng: np.random.Generator) -> list[Design]:
+def _moved(game: Simulator, levels: list[Floats], prior: Floats, rng: np.random.Generator) -> list[CircleDesign]:
     """Return the pairs of rows where moving a record's row shows its target best, whatever the others are."""
     n, span = game.n_records, np.ptp(prior)
     pairs = list(itertools.permutations(range(len(levels)), 2))
-    ranked: list[tuple[float, Design]] = []
+    ranked: list[tuple[float, CircleDesign]] = []
     own = np.quantile(prior, np.linspace(0, 1, 10))
     own = np.append(own, own[-1] + span / 4)  # a target may lie beyond all that were made
     made = [rng.choice(prior, n) for _ in range(2)]
@@ -117,7 +117,7 @@ def _moved(game: Simulator, levels: list[Floats], prior: Floats, rng: np.random.
         rows = np.vstack([moved, *[base] * (n - 1)])
         worth = _steadiness(game, rows, made, own)
         name = f"{np.round(moved, 3)} among {np.round(base, 3)}"
-        ranked.append((worth, Design(name=name, rows=rows, moved=True)))
+        ranked.append((worth, CircleDesign(name=name, rows=rows, moved=True)))
     ranked.sort(key=lambda pair: -pair[0])
     return [design for worth, design in ranked[:_BEST] if worth > _WORTH]
 

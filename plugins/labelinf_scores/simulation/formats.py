@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Simulator
 
-__all__ = ["Classes", "Columns", "Format", "Lists", "Numbers", "alike", "telling", "usual"]
+__all__ = ["Classes", "Columns", "Lists", "Numbers", "SubmissionFormat", "alike", "telling", "usual"]
 
 _TRIES = 12  # made submissions of a format
 _NEAR = 0.03  # how near to certain a row gets that must not be certain
 
 
-class Format(abc.ABC):
+class SubmissionFormat(abc.ABC):
     """The rows that a submission may hold."""
 
     @property
@@ -41,7 +41,7 @@ class Format(abc.ABC):
 
 
 @attrs.frozen(kw_only=True)
-class Numbers(Format):
+class Numbers(SubmissionFormat):
     """One number a record: a probability, or any number between two ends."""
 
     low: float = 0.0
@@ -85,7 +85,7 @@ class Numbers(Format):
 
 
 @attrs.frozen(kw_only=True)
-class Columns(Format):
+class Columns(SubmissionFormat):
     """A probability for every class a record, or any K numbers of one range that need not add up."""
 
     n_classes: int
@@ -128,7 +128,7 @@ class Columns(Format):
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Classes(Format):
+class Classes(SubmissionFormat):
     """One of a few values a record: a class, a grade, a text."""
 
     values: NDArray[Any]
@@ -154,7 +154,7 @@ class Classes(Format):
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Lists(Format):
+class Lists(SubmissionFormat):
     """A few of the values a record, in an order, each once."""
 
     values: NDArray[Any]
@@ -179,13 +179,13 @@ class Lists(Format):
         return self.spread(2, rng)[rng.integers(2, size=n)] if kind == "pair" else self.spread(n, rng)
 
 
-def usual(n_classes: int) -> tuple[Format, ...]:
+def usual(n_classes: int) -> tuple[SubmissionFormat, ...]:
     """Return the formats that hosts usually take, the likeliest first."""
     one = Numbers(), Columns(n_classes=n_classes), Classes(values=np.arange(n_classes, dtype=np.float64))
     return one if n_classes == 2 else (one[1], one[2], Numbers(high=n_classes - 1.0))
 
 
-def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> tuple[Format, ...]:
+def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> tuple[SubmissionFormat, ...]:
     """Return what a submission may look like, judged by one that the host takes; the likeliest first.
 
     Args:
@@ -211,8 +211,8 @@ def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> tuple[F
 
 
 def telling(
-    game: Simulator, forms: Sequence[Format], made: Callable[[], Labels], rng: np.random.Generator
-) -> Format | None:
+    game: Simulator, forms: Sequence[SubmissionFormat], made: Callable[[], Labels], rng: np.random.Generator
+) -> SubmissionFormat | None:
     """Return the format in which answers differ most; None where nothing is scored in any.
 
     Args:
@@ -222,7 +222,7 @@ def telling(
         rng: For the rows.
     """
 
-    def differing(form: Format) -> int:
+    def differing(form: SubmissionFormat) -> int:
         answers = [game(made(), form.spread(game.n_records, rng)) for _ in range(_TRIES)]
         return len({answer.tobytes() for answer in answers if (np.abs(answer) < NOT_FINITE).all()})
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
-from labelinf_scores.simulation.formats import Format, Numbers
+from labelinf_scores.simulation.formats import Numbers, SubmissionFormat
 from labelinf_scores.simulation.laws import Bits, Floats, Law, sampled
 from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Labels, Simulator, Submission
 
@@ -72,7 +72,7 @@ def is_noisy(game: Simulator, labels: Labels, submission: Submission, draws: int
 def read_noisy(
     game: Simulator,
     ask: Callable[[Submission], Any],
-    form: Format,
+    form: SubmissionFormat,
     *,
     rng: np.random.Generator,
     limit: int | None = None,
@@ -102,7 +102,7 @@ def read_noisy(
     )
 
 
-def _pair(game: Simulator, form: Format, rng: np.random.Generator) -> tuple[tuple[Any, Any], int] | None:
+def _pair(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> tuple[tuple[Any, Any], int] | None:
     """Return the two rows, and the number of an answer, with which labels stand out most from the noise; if any do."""
     rows = [*form.constants, form.low, form.high] if isinstance(form, Numbers) else list(form.constants)
     pairs = [pair for pair in itertools.combinations(rows, 2) if not np.array_equal(*pair)]
@@ -166,7 +166,7 @@ class _Reader:
         n = self.game.n_records
         self.chains, self.ones = _made(n, _CHAINS, self.rng)[0], np.full(n, 0.5)
 
-    def run(self, form: Format, draws: int, sweeps: int) -> None:
+    def run(self, form: SubmissionFormat, draws: int, sweeps: int) -> None:
         """Ask, learn, and ask by what is believed, until all is sure or nothing more is granted."""
         if draws < _FEWEST:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.simulator import Simulator, Vector
 
 __all__ = ["orbits", "scored"]
@@ -15,7 +15,7 @@ _PAST = 4  # submissions in a row, to a board that remembers
 _REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
 
 
-def orbits(game: Simulator, form: Format, rng: np.random.Generator) -> NDArray[np.intp]:
+def orbits(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return the orbit of every record, as numbers from 0: swapping two of one orbit, rows and labels, moves nothing.
 
     Rows are distinct, so that an order that breaks ties moves nothing either. A swap that was seen to move nothing in
@@ -39,7 +39,7 @@ def orbits(game: Simulator, form: Format, rng: np.random.Generator) -> NDArray[n
     return found
 
 
-def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int, other: int) -> bool:
+def _unswapped(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, one: int, other: int) -> bool:
     """Whether two records, of unlike labels and far apart in rows, can change places."""
     n, rows = game.n_records, form.spread(game.n_records, rng)
     labels = rng.integers(game.n_classes, size=n)
@@ -53,7 +53,7 @@ def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int
     return _alike([game(labels, rows)], [game(labels[order], rows[order])])
 
 
-def _unmoved(game: Simulator, form: Format, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
+def _unmoved(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
     labels, many = rng.integers(game.n_classes, size=game.n_records), _PAST if game.remembers else 1
     rows = [form.spread(game.n_records, rng) for _ in range(many)]
     return _alike(game.each(labels, rows), game.each(labels[order], [one[order] for one in rows]))
@@ -63,7 +63,9 @@ def _alike(one: list[Vector], other: list[Vector]) -> bool:
     return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12))
 
 
-def scored(game: Simulator, form: Format, rng: np.random.Generator, places: NDArray[np.intp], draws: int) -> list[int]:
+def scored(
+    game: Simulator, form: SubmissionFormat, rng: np.random.Generator, places: NDArray[np.intp], draws: int
+) -> list[int]:
     """Return which of the records move an answer when their label changes, in some of the draws."""
     found = []
     for place in places:

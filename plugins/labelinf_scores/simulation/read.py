@@ -11,7 +11,7 @@ import numpy as np
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.bars import few_symbols, read_bars
-from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.noisy import is_noisy, read_noisy
 from labelinf_scores.simulation.reading import Reader
@@ -41,7 +41,7 @@ class Read:
 def read(
     game: Simulator,
     ask: Callable[[Submission], Any],
-    form: Format,
+    form: SubmissionFormat,
     rng: np.random.Generator,
     totals: Sequence[int] | None = None,
 ) -> Read:
@@ -67,7 +67,7 @@ def read(
     return Read(labels=knowledge.labels, confirmed=confirmed)
 
 
-def _between_bars(knowledge: Knowledge, form: Format, rng: np.random.Generator) -> bool | None:
+def _between_bars(knowledge: Knowledge, form: SubmissionFormat, rng: np.random.Generator) -> bool | None:
     """Read answers of few symbols, and return whether they are all given; None where there are more of them."""
     try:
         game = knowledge.game
@@ -77,7 +77,7 @@ def _between_bars(knowledge: Knowledge, form: Format, rng: np.random.Generator) 
         return False
 
 
-def _draws(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
+def _draws(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> bool:
     labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
     try:
         return is_noisy(game, labels, rows)
@@ -85,7 +85,7 @@ def _draws(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
         return False
 
 
-def _remembers(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
+def _remembers(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> bool:
     """Whether a board answers the same submission otherwise after others than without a past."""
     if game.restarted is None:
         return False
@@ -101,7 +101,9 @@ def _remembers(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
     return False
 
 
-def _through_noise(game: Simulator, ask: Callable[[Submission], Any], form: Format, rng: np.random.Generator) -> Read:
+def _through_noise(
+    game: Simulator, ask: Callable[[Submission], Any], form: SubmissionFormat, rng: np.random.Generator
+) -> Read:
     if game.n_classes > 2:
         return Read(labels=np.full(game.n_records, -1), confirmed=False)
     found = read_noisy(game, ask, form, rng=rng)

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.cases import cases
-from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Submission, Vector
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
 from labelinf_scores.simulation.support import support
 from labelinf_scores.simulation.symmetry import Template, holds
-from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned, weighed
+from labelinf_scores.simulation.window import Bases, Family, QueryPlan, asked, planned, weighed
 
 __all__ = ["Reader"]
 
@@ -99,7 +99,7 @@ class Reader:
     log: list[str] = attrs.field(factory=list)
 
     @classmethod
-    def of(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader:
+    def of(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader:
         """Start a reading: find which records are alike, and how answers are rounded.
 
         Args:
@@ -121,7 +121,7 @@ class Reader:
         return cls(knowledge=knowledge, bases=bases, public=public, care=care, silent=set(silent.tolist()))
 
     @classmethod
-    def begun(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader | None:
+    def begun(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader | None:
         """Read to the end; None where the simulations were spent before anything was asked."""
         try:
             reader = cls.of(knowledge, form, totals)
@@ -217,7 +217,7 @@ class Reader:
                 numbers=np.arange(n + 1),
             )
             families = [Family(base=base, kind="permuted") for base in range(len(self.bases.submissions))]
-            best: Plan | None = None
+            best: QueryPlan | None = None
             for family in families:
                 plan = planned(self.knowledge, self.bases, hypotheses, family, care=self.care)
                 if plan is not None and (best is None or plan.bits > best.bits):
@@ -292,7 +292,7 @@ class Reader:
         window = self._possible(window)
         return window if window.places.size else None
 
-    def _again(self, window: Hypotheses) -> Plan | None:
+    def _again(self, window: Hypotheses) -> QueryPlan | None:
         """Return a plan that was searched for other records, if it tells about as much as a search would find."""
         size, worth, since = self.searched
         knowledge = self.knowledge
@@ -310,7 +310,7 @@ class Reader:
         self.searched = size, worth, since + 1
         return best
 
-    def _searched(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
+    def _searched(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
         """Search for a plan, and keep it for other records."""
         window, plan = self._best(window)
         if plan is not None and window.counted is None:
@@ -319,9 +319,9 @@ class Reader:
             self.templates = [*self.templates[1 - _TEMPLATES :], made]
         return window, plan
 
-    def _best(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
+    def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
-        weak: tuple[Hypotheses, Plan | None] = window, None
+        weak: tuple[Hypotheses, QueryPlan | None] = window, None
         for found in self._attempts(window):
             if found is None:
                 continue
@@ -331,7 +331,7 @@ class Reader:
                 weak = found
         return weak
 
-    def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, Plan] | None]:
+    def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
         """Yield plans in the order of what they rest on: nothing but the window, a class count, a moving statistic.
 
         What told something last time goes first.
@@ -355,7 +355,7 @@ class Reader:
         """What worked last goes first; where all records are alike, an answer that moves with few of them is rare."""
         return -1 if way == self.way else int(way == "support" and not self.knowledge.orbit.max())
 
-    def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
+    def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
         if self.knowledge.game.remembers and way == "support":
             return None  # what was answered before is no answer of the board as it stands
         if way == "support":
@@ -364,7 +364,7 @@ class Reader:
         families = self._some_families(window, wide)
         return self._with_count(window, families) if way == "count" else self._among(window, families, wide=wide)
 
-    def _supported(self, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
+    def _supported(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
         """Move one record's row, and take all records into the window that the answer then moves with."""
         knowledge, k = self.knowledge, self.knowledge.game.n_classes
         if window.counted is not None:
@@ -373,7 +373,7 @@ class Reader:
         near = window.places[:1] if fresh else np.setdiff1d(knowledge.open[orbit[knowledge.open]], window.places)
         if not near.size:
             return None
-        best: tuple[Hypotheses, Plan] | None = None
+        best: tuple[Hypotheses, QueryPlan] | None = None
         many = 0
         known = Hypotheses(places=near[:0], values=np.zeros((1, 0), dtype=np.intp)) if fresh else window
         room = self._room(len(known), fresh=fresh)
@@ -435,11 +435,11 @@ class Reader:
 
     def _among(
         self, window: Hypotheses, families: list[Family], *, wide: bool = False
-    ) -> tuple[Hypotheses, Plan] | None:
+    ) -> tuple[Hypotheses, QueryPlan] | None:
         """Return the best plan of some families; of many, the first few that tell anything."""
         if len(window) < 2:
             return None
-        plans: list[Plan] = []
+        plans: list[QueryPlan] = []
         for family in families:
             plan = planned(self.knowledge, self.bases, window, family, care=self.care, wide=wide)
             if plan is None:
@@ -452,7 +452,7 @@ class Reader:
                 break
         return (window, max(plans, key=lambda plan: plan.worth)) if plans else None
 
-    def _with_count(self, window: Hypotheses, families: list[Family]) -> tuple[Hypotheses, Plan] | None:
+    def _with_count(self, window: Hypotheses, families: list[Family]) -> tuple[Hypotheses, QueryPlan] | None:
         """Try the same with one class count of the first record's orbit as a part of every hypothesis."""
         if window.counted is not None:
             return None
@@ -489,7 +489,7 @@ class Reader:
             self.knowledge.totals = self.public.copy()
 
 
-def _step(game: Simulator, form: Format, rng: np.random.Generator) -> Vector:
+def _step(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> Vector:
     """Return what every number of an answer is a multiple of: 10 to some power; 0 where it is none, or a share of N."""
     n = game.n_records
     seen = np.array([game(rng.integers(game.n_classes, size=n), form.spread(n, rng)) for _ in range(_LOOKED)])

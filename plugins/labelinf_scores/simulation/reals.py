@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
-from labelinf_scores.simulation.designs import BASE, Design, Query, designs, digits, shaped
+from labelinf_scores.simulation.designs import BASE, CircleDesign, MovedRow, designs, digits, shaped
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.noisy import is_noisy
 from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Simulator, Submission
@@ -84,7 +84,7 @@ def read_reals(
         tolerance: How near a value must be; a hundredth of the prior's interquartile range if None.
     """
     before = game.calls
-    drawn, among, ranks = False, list[Design](), False
+    drawn, among, ranks = False, list[CircleDesign](), False
     with contextlib.suppress(BudgetSpentError):  # too few simulations to plan with: nothing is asked
         drawn = _drawn(game, forms, prior, rng)
         among, ranks = ([], False) if drawn else _designs(game, forms, prior, rng)
@@ -117,7 +117,7 @@ def _spread(game: Simulator, forms: Sequence[Numbers], rng: np.random.Generator)
 
 def _designs(
     game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator
-) -> tuple[list[Design], bool]:
+) -> tuple[list[CircleDesign], bool]:
     """Return what may be asked, nothing where answers are the same for other targets; and whether only order counts."""
     x = _spread(game, forms, rng)
     answers = np.array([game(rng.choice(prior, game.n_records), x) for _ in range(_DRAWN)])
@@ -147,7 +147,7 @@ class _Solver:
     rng: np.random.Generator
     ranks: bool
     near: float
-    queries: list[Query] = attrs.field(factory=list)
+    queries: list[MovedRow] = attrs.field(factory=list)
     answers: Floats = attrs.field(factory=lambda: np.zeros((0, 1)))
     tangent: Floats = attrs.field(factory=lambda: np.zeros((0, 1, 1)))  # (queries, numbers of an answer, N)
     unknown: Floats = attrs.field(init=False)
@@ -160,7 +160,7 @@ class _Solver:
         self.step = np.zeros(1)
         self.sure = np.zeros(self.game.n_records, dtype=bool)
 
-    def run(self, among: list[Design], limit: int) -> None:
+    def run(self, among: list[CircleDesign], limit: int) -> None:
         """Ask the first design of all records, then a few more queries of it, or of the next where nothing replays."""
         n = self.game.n_records
         streams = {design.name: design.queries(self.rng) for design in among}
@@ -214,7 +214,7 @@ class _Solver:
         n = self.game.n_records
         return self.rng.permutation(n).astype(float) if self.ranks else self.rng.choice(self.prior, n)
 
-    def _asked(self, queries: list[Query]) -> None:
+    def _asked(self, queries: list[MovedRow]) -> None:
         new = np.array([self.game.shown(functools.partial(self.ask, query.rows)) for query in queries])
         self.answers = np.vstack([self.answers, new]) if self.queries else new
         self.queries += queries
@@ -222,7 +222,7 @@ class _Solver:
 
     # Simulation.
 
-    def _simulated(self, unknown: Floats, queries: Sequence[Query]) -> Floats:
+    def _simulated(self, unknown: Floats, queries: Sequence[MovedRow]) -> Floats:
         y = self.targets(unknown)
         return np.array([self.game(y, query.rows) for query in queries])
 
@@ -236,7 +236,7 @@ class _Solver:
             move[j] = -move[i] if self.ranks else 0.0
             yield move
 
-    def _slopes(self, unknown: Floats, queries: Sequence[Query]) -> Floats:
+    def _slopes(self, unknown: Floats, queries: Sequence[MovedRow]) -> Floats:
         """Return the tangent of some queries: all differences."""
         here = self._simulated(unknown, queries)
         moves = np.array(list(self._nearby(unknown)))
@@ -244,7 +244,7 @@ class _Solver:
         found = np.linalg.pinv(moves) @ turns.reshape(len(moves), -1)
         return np.asarray(found.T.reshape(*here.shape, len(unknown)))
 
-    def _sketched(self, unknown: Floats, queries: Sequence[Query]) -> Floats:
+    def _sketched(self, unknown: Floats, queries: Sequence[MovedRow]) -> Floats:
         """Return a tangent that is right in the record whose row is moved, and has the base's slopes elsewhere."""
         base = next(
             (query for query in self.queries if query.focus == BASE and query.design == queries[0].design), None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Submission
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
-from labelinf_scores.simulation.window import Plan
+from labelinf_scores.simulation.window import QueryPlan
 
 __all__ = ["Template"]
 
@@ -32,11 +32,11 @@ class Template:
         known: Records that were known then, whose labels the plan may rest on.
     """
 
-    plan: Plan
+    plan: QueryPlan
     hypotheses: Hypotheses
     known: NDArray[np.intp]
 
-    def applied(self, knowledge: Knowledge, window: Hypotheses) -> Plan | None:
+    def applied(self, knowledge: Knowledge, window: Hypotheses) -> QueryPlan | None:
         """Return the plan for records of a window drawn at random, known ones where it has too few; None without."""
         chosen = self._chosen(knowledge, window)
         if chosen is None:
@@ -94,7 +94,7 @@ def _unless_alike(one: Submission, other: Submission) -> Submission:
     return one if np.array_equal(one, other) else other
 
 
-def holds(knowledge: Knowledge, plan: Plan, window: Hypotheses) -> bool:
+def holds(knowledge: Knowledge, plan: QueryPlan, window: Hypotheses) -> bool:
     """Whether a few hypotheses, simulated anew, are what the plan has them to be."""
     groups = plan.values.groups
     for i in knowledge.rng.permutation(len(window))[:_CHECKED]:

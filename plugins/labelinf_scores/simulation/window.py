@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Submission
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
-__all__ = ["LAST", "Bases", "Family", "Plan", "asked", "planned", "weighed"]
+__all__ = ["LAST", "Bases", "Family", "QueryPlan", "asked", "planned", "weighed"]
 
 LAST = -1  #: a base
 _LISTED = 192  # hypotheses that are simulated one by one for a plan
@@ -52,11 +52,11 @@ class Bases:
         submissions: The bases.
     """
 
-    format: Format
+    format: SubmissionFormat
     submissions: list[Submission]
 
     @classmethod
-    def of(cls, form: Format, n: int, rng: np.random.Generator) -> Bases:
+    def of(cls, form: SubmissionFormat, n: int, rng: np.random.Generator) -> Bases:
         """Return all records alike, in every way that the format has, then none alike."""
         alike = [np.repeat(np.asarray(row)[None], n, axis=0) for row in form.constants]
         found = [*alike, form.spread(n, rng), form.spread(n, rng)]
@@ -91,7 +91,7 @@ class Bases:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Plan:
+class QueryPlan:
     """A query that is worth asking.
 
     Attributes:
@@ -125,7 +125,7 @@ def planned(
     *,
     care: int,
     wide: bool = False,
-) -> Plan | None:
+) -> QueryPlan | None:
     """Return what a family's submission tells of the hypotheses; None where it tells nothing.
 
     Args:
@@ -154,7 +154,7 @@ def weighed(
     care: int,
     wide: bool = False,
     among: int = 4,
-) -> Plan | None:
+) -> QueryPlan | None:
     """Return what one statistic tells of hypotheses, of which so many are tried; None where it is not theirs alone."""
     if wide:
         found = _spread(knowledge, statistic, hypotheses, care)
@@ -164,7 +164,7 @@ def weighed(
         return None
     clean, values, added = found
     cost = statistic.cost(knowledge)
-    return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=values.bits)
+    return QueryPlan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=values.bits)
 
 
 def _clean(
@@ -240,7 +240,7 @@ def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
     return _exactly(total, clean, error) if explained else None
 
 
-def asked(knowledge: Knowledge, plan: Plan, hypotheses: Hypotheses) -> Hypotheses:
+def asked(knowledge: Knowledge, plan: QueryPlan, hypotheses: Hypotheses) -> Hypotheses:
     """Ask what is planned, and return the hypotheses that fit the answer; of ranges at least the nearest."""
     seen = plan.told.statistic.observed(knowledge)[plan.told.clean]
     if plan.wide:

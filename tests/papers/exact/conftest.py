@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.errors import QueryRefusedError
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -23,11 +23,11 @@ class WorstNoise(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Noisy(self.tau, rng)
 
 
-class _Noisy(ActiveDefence):
+class _Noisy(ActiveScoreDefence):
     def __init__(self, tau: float, rng: np.random.Generator) -> None:
         self.tau, self.rng = tau, rng
 
@@ -42,11 +42,11 @@ class RefuseEverySecond(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Refusing(),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Refusing()
 
 
-class _Refusing(ActiveDefence):
+class _Refusing(ActiveScoreDefence):
     asked = 0
 
     def answer(self, labels: Any, query: Query, ask: Any) -> Any:

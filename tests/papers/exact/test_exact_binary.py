@@ -52,10 +52,10 @@ def test_the_precision_is_n_and_a_few(n: int, bits: int) -> None:
     ids=str,
 )
 def test_every_loss_gives_everything_away_in_one_query(play: Play, loss: AdditiveLoss) -> None:
-    bout = play(ExactBinary(), 60, loss=loss)
+    run_trial = play(ExactBinary(), 60, loss=loss)
 
-    assert bout.certified
-    assert (bout.accuracy, bout.outcome.queries) == (1, 1)
+    assert run_trial.certified
+    assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 1)
 
 
 @pytest.mark.parametrize("ones", [0, 1, 32, 63, 64])
@@ -67,18 +67,18 @@ def test_extreme_labellings_survive_the_precision_of_the_proof(play: Play, ones:
 
 
 def test_a_thousand_labels_take_a_thousand_bits(play: Play) -> None:
-    bout = play(ExactBinary(), 1_000)
+    run_trial = play(ExactBinary(), 1_000)
 
-    assert bout.outcome.evidence["bits"] == 1_032
-    assert bout.accuracy == 1
+    assert run_trial.outcome.evidence["bits"] == 1_032
+    assert run_trial.accuracy == 1
 
 
 def test_noise_leaves_the_widest_gaps_readable(play: Play, worst_noise: Any) -> None:
-    bout = play(ExactBinary(), 100, defences=(worst_noise(tau=1e-6),))
+    run_trial = play(ExactBinary(), 100, defences=(worst_noise(tau=1e-6),))
 
-    assert not bout.certified
-    assert bout.outcome.evidence["asked about"] == 13
-    assert bout.accuracy > bout.threat.baseline
+    assert not run_trial.certified
+    assert run_trial.outcome.evidence["asked about"] == 13
+    assert run_trial.accuracy > run_trial.threat.baseline
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_noise_leaves_the_widest_gaps_readable(play: Play, worst_noise: Any) -> 
     ],
 )
 def test_what_cannot_be_played_says_why(threat_of: Callable[..., Any], more: dict[str, Any], why: str) -> None:
-    assert ExactBinary().refusal(threat_of(ExactBinary(), 10, **more)) == why
+    assert ExactBinary().unsupported_reason(threat_of(ExactBinary(), 10, **more)) == why

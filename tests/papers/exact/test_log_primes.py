@@ -22,10 +22,10 @@ LOSSES = [LogLoss(), ItakuraSaito(), SquaredEuclidean(), SigmoidLogLoss()]
 
 @pytest.mark.parametrize("loss", [*LOSSES, NormLike(alpha=3.0)], ids=lambda loss: type(loss).__name__)
 def test_one_exact_query_recovers_everything(play: Play, loss: AdditiveLoss) -> None:
-    bout = play(LogPrimes(), 40, loss=loss)
+    run_trial = play(LogPrimes(), 40, loss=loss)
 
-    assert bout.certified
-    assert (bout.accuracy, bout.outcome.queries) == (1, 1)
+    assert run_trial.certified
+    assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 1)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
@@ -35,10 +35,10 @@ def test_noise_is_survived_by_every_loss(
     play: Play, worst_noise: Any, loss: AdditiveLoss, decoder: str, scorer: str, tau: float
 ) -> None:
     defences = (worst_noise(tau=tau),) if tau else ()
-    bout = play(LogPrimes(decoder=decoder), 40, loss=loss, scorer=scorer, defences=defences)
+    run_trial = play(LogPrimes(decoder=decoder), 40, loss=loss, scorer=scorer, defences=defences)
 
-    assert bout.certified
-    assert bout.accuracy == 1
+    assert run_trial.certified
+    assert run_trial.accuracy == 1
 
 
 def test_the_smaller_scale_asks_less(play: Play, worst_noise: Any) -> None:
@@ -47,7 +47,7 @@ def test_the_smaller_scale_asks_less(play: Play, worst_noise: Any) -> None:
         for decoder in ("rounding", "nearest")
     }
 
-    assert all(bout.certified and bout.accuracy == 1 for bout in asked.values())
+    assert all(run_trial.certified and run_trial.accuracy == 1 for run_trial in asked.values())
     assert asked["nearest"].outcome.queries < asked["rounding"].outcome.queries
 
 
@@ -106,4 +106,4 @@ def test_the_books_are_kept_on_what_the_curator_reads(threat_of: Callable[..., A
 def test_what_cannot_be_played_says_why(
     threat_of: Callable[..., Any], attack: Any, more: dict[str, Any], why: str
 ) -> None:
-    assert attack.refusal(threat_of(attack, 40, **more)).startswith(why)
+    assert attack.unsupported_reason(threat_of(attack, 40, **more)).startswith(why)

@@ -37,38 +37,38 @@ def label_set(counts: tuple[int, ...]) -> LabelSet:
 
 @pytest.mark.slow
 def test_table_2_is_recovered_at_its_largest(play: Play) -> None:
-    bout = play(PrimeBlocks(size=5), 25_000, scorer="sklearn", data=label_set(IMDB))
+    run_trial = play(PrimeBlocks(size=5), 25_000, scorer="sklearn", data=label_set(IMDB))
 
-    assert bout.certified
-    assert (bout.accuracy, bout.outcome.queries) == (1, 5_000)
+    assert run_trial.certified
+    assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 5_000)
 
 
 @pytest.mark.parametrize(("decoder", "queries"), [("rounding", 31), ("nearest", 16)])
 def test_certified_sizes_ask_less_than_the_paper(play: Play, decoder: str, queries: int) -> None:
-    bout = play(PrimeBlocks(size=0, decoder=decoder), 306, scorer="sklearn", data=label_set(HABERMAN))
+    run_trial = play(PrimeBlocks(size=0, decoder=decoder), 306, scorer="sklearn", data=label_set(HABERMAN))
 
-    assert bout.certified
-    assert bout.accuracy == 1
-    assert bout.outcome.queries <= queries < 306 / 5
+    assert run_trial.certified
+    assert run_trial.accuracy == 1
+    assert run_trial.outcome.queries <= queries < 306 / 5
 
 
 @pytest.mark.parametrize("decoder", ["rounding", "nearest"])
 @pytest.mark.parametrize("scorer", ["exact", "float64", "float32", "fpa:21", "fpa:33", "fpa:53", "fpa:105"])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_what_is_certified_comes_out(play: Play, scorer: str, decoder: str, n_classes: int) -> None:
-    bout = play(PrimeBlocks(size=0, decoder=decoder), 40, n_classes=n_classes, scorer=scorer)
+    run_trial = play(PrimeBlocks(size=0, decoder=decoder), 40, n_classes=n_classes, scorer=scorer)
 
-    assert bout.certified or scorer == "fpa:21"
-    assert bout.accuracy == 1 or not bout.certified
+    assert run_trial.certified or scorer == "fpa:21"
+    assert run_trial.accuracy == 1 or not run_trial.certified
 
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 0])
 def test_classes_may_be_asked_about_in_groups(play: Play, classes: int) -> None:
-    bout = play(PrimeBlocks(size=4, classes=classes), 30, n_classes=6, scorer="sklearn")
+    run_trial = play(PrimeBlocks(size=4, classes=classes), 30, n_classes=6, scorer="sklearn")
 
     groups = -(-5 // (classes or 5))
-    assert bout.certified
-    assert (bout.accuracy, bout.outcome.queries) == (1, 8 * groups)
+    assert run_trial.certified
+    assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 8 * groups)
 
 
 @settings(max_examples=25)
@@ -104,42 +104,42 @@ def test_no_labelling_and_no_noise_breaks_a_certificate(
 
 @pytest.mark.parametrize(("scorer", "n"), [("sklearn", 306), ("fpa:21", 40), ("fpa:33", 40), ("fpa:53", 100)])
 def test_the_printed_size_fails(play: Play, scorer: str, n: int) -> None:
-    bout = play(PrimeBlocksPrinted(), n, scorer=scorer)
+    run_trial = play(PrimeBlocksPrinted(), n, scorer=scorer)
 
-    assert not bout.certified
-    assert bout.accuracy < 0.9
+    assert not run_trial.certified
+    assert run_trial.accuracy < 0.9
 
 
 def test_a_budget_is_spent_and_not_exceeded(play: Play) -> None:
     data = label_set((60, 40))
-    bout = play(PrimeBlocks(size=5), 100, scorer="sklearn", queries=10, data=data)
+    run_trial = play(PrimeBlocks(size=5), 100, scorer="sklearn", queries=10, data=data)
 
-    assert bout.promise is None
-    assert bout.outcome.queries == 10
-    assert bout.outcome.evidence["asked about"] == 50
-    assert bout.accuracy >= 0.6
+    assert run_trial.promise is None
+    assert run_trial.outcome.queries == 10
+    assert run_trial.outcome.evidence["asked about"] == 50
+    assert run_trial.accuracy >= 0.6
 
 
 def test_a_refused_block_is_guessed(play: Play, refuse_every_second: Any) -> None:
-    bout = play(PrimeBlocks(size=5), 40, scorer="float64", defences=(refuse_every_second(),))
+    run_trial = play(PrimeBlocks(size=5), 40, scorer="float64", defences=(refuse_every_second(),))
 
-    assert bout.outcome.queries == 8
-    assert bout.outcome.evidence["asked about"] == 20
+    assert run_trial.outcome.queries == 8
+    assert run_trial.outcome.evidence["asked about"] == 20
 
 
 def test_noise_within_the_margin_is_survived(play: Play, worst_noise: Any) -> None:
-    bout = play(PrimeBlocks(size=2), 20, scorer="float64", defences=(worst_noise(tau=0.0039),))
+    run_trial = play(PrimeBlocks(size=2), 20, scorer="float64", defences=(worst_noise(tau=0.0039),))
 
-    assert bout.promise.survives == pytest.approx(np.log1p(1 / 12) / 20, rel=1e-6)
-    assert bout.certified
-    assert bout.accuracy == 1
+    assert run_trial.promise.survives == pytest.approx(np.log1p(1 / 12) / 20, rel=1e-6)
+    assert run_trial.certified
+    assert run_trial.accuracy == 1
 
 
 def test_noise_beyond_the_margin_certifies_nothing(play: Play, worst_noise: Any) -> None:
-    bout = play(PrimeBlocks(size=2), 20, scorer="float64", defences=(worst_noise(tau=0.02),))
+    run_trial = play(PrimeBlocks(size=2), 20, scorer="float64", defences=(worst_noise(tau=0.02),))
 
-    assert not bout.certified
-    assert bout.accuracy < 1
+    assert not run_trial.certified
+    assert run_trial.accuracy < 1
 
 
 def test_clipping_is_charged_to_the_margin(threat_of: Callable[..., Any]) -> None:
@@ -173,7 +173,7 @@ def test_a_smaller_clip_takes_smaller_blocks(threat_of: Callable[..., Any]) -> N
 def test_what_cannot_be_played_says_why(
     threat_of: Callable[..., Any], attack: Any, more: dict[str, Any], why: str
 ) -> None:
-    assert attack.refusal(threat_of(attack, 40, **more)).startswith(why)
+    assert attack.unsupported_reason(threat_of(attack, 40, **more)).startswith(why)
 
 
 def test_the_number_format_is_held(threat_of: Callable[..., Any]) -> None:

@@ -94,44 +94,44 @@ def test_ten_thousand_labels_are_decoded_within_two_seconds() -> None:
 
 @pytest.mark.parametrize("n", [1, 5, 300])
 def test_one_query_is_certified_and_recovers_everything(play: Callable[..., Any], n: int) -> None:
-    bout = play(Primes(), n)
+    run_trial = play(Primes(), n)
 
-    assert bout.certified
-    assert (bout.accuracy, bout.outcome.queries) == (1, 1)
+    assert run_trial.certified
+    assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 1)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_powers_serve_any_number_of_classes(play: Callable[..., Any], n_classes: int) -> None:
-    bout = play(PrimePowers(), 120, n_classes=n_classes)
+    run_trial = play(PrimePowers(), 120, n_classes=n_classes)
 
-    assert bout.certified
-    assert (bout.accuracy, bout.outcome.queries) == (1, 1)
+    assert run_trial.certified
+    assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 1)
 
 
 @pytest.mark.parametrize("attack", [Primes(), PrimePowers()])
 def test_a_disturbed_score_is_noticed_and_promises_nothing(
     play: Callable[..., Any], worst_noise: Any, attack: Any
 ) -> None:
-    bout = play(attack, 60, defences=(worst_noise(tau=1e-6),))
+    run_trial = play(attack, 60, defences=(worst_noise(tau=1e-6),))
 
-    assert not bout.certified
-    assert bout.outcome.evidence["spelled out"] is False
-    assert bout.accuracy == pytest.approx(bout.threat.baseline)
+    assert not run_trial.certified
+    assert run_trial.outcome.evidence["spelled out"] is False
+    assert run_trial.accuracy == pytest.approx(run_trial.threat.baseline)
 
 
 def test_a_small_enough_disturbance_is_certified(play: Callable[..., Any], worst_noise: Any) -> None:
-    bout = play(Primes(), 5, defences=(worst_noise(tau=4e-5),))
+    run_trial = play(Primes(), 5, defences=(worst_noise(tau=4e-5),))
 
-    assert bout.promise.survives == pytest.approx(np.log1p(1 / 4620) / 5, rel=1e-9)
-    assert bout.certified
-    assert bout.accuracy == 1
+    assert run_trial.promise.survives == pytest.approx(np.log1p(1 / 4620) / 5, rel=1e-9)
+    assert run_trial.certified
+    assert run_trial.accuracy == 1
 
 
 def test_a_double_still_carries_a_few_labels(play: Callable[..., Any]) -> None:
-    bout = play(Primes(), 8, scorer="sklearn")
+    run_trial = play(Primes(), 8, scorer="sklearn")
 
-    assert bout.certified
-    assert bout.accuracy == 1
+    assert run_trial.certified
+    assert run_trial.accuracy == 1
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,12 @@ def test_a_double_still_carries_a_few_labels(play: Callable[..., Any]) -> None:
 def test_what_cannot_be_played_says_why(
     threat_of: Callable[..., Any], attack: Any, n: int, more: dict[str, Any], why: str
 ) -> None:
-    assert attack.refusal(threat_of(attack, n, **more)) == why
+    assert attack.unsupported_reason(threat_of(attack, n, **more)) == why
 
 
 def test_clipping_that_reaches_the_predictions_is_refused(threat_of: Callable[..., Any]) -> None:
     clipped = {clip: threat_of(Primes(), 20, defences=()) for clip in (0.01, 0.02)}
-    refusals = {clip: Primes().refusal(_with(threat, clip)) for clip, threat in clipped.items()}
+    refusals = {clip: Primes().unsupported_reason(_with(threat, clip)) for clip, threat in clipped.items()}
 
     assert refusals == {0.01: "", 0.02: "clipping at 0.02 spoils the rows of the larger primes"}
 

@@ -12,8 +12,8 @@ import pytest
 import labelinf as li
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.labels import LabelSet
-from labelinf_scores.audit.certificate import Board, Certificate, certificate
-from labelinf_scores.audit.decision import Goal, ScorerDecision, Word
+from labelinf_scores.audit.certificate import AuditedBoard, BoardCertificate, certificate
+from labelinf_scores.audit.decision import Goal, ScorerDecision, ScorerWord
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.bounds.counting import transcript_bits
 
@@ -55,23 +55,23 @@ def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDe
     return li.audit_scorer(scorer, labels, **options).report.decision
 
 
-PROOF = Certificate(statement="x", conditions="y", gain=0.04, exact=0.0, foreign=True)
+PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, foreign=True)
 GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), baseline=0.6, queries=9)
 
 
 @pytest.mark.parametrize(
     ("goal", "leaks", "proof", "word", "status"),
     [
-        (Goal(), (GOT,), None, Word.UNSHOWN, 3),
-        (Goal(), (GOT,), PROOF, Word.UNSHOWN, 3),  # nothing was asked for
-        (Goal(gain="5%"), (GOT,), None, Word.UNSHOWN, 3),
-        (Goal(gain="5%"), (), PROOF, Word.CERTIFIED, 0),
-        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, Word.BROKEN, 4),
-        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, Word.LEAKS, 1),
+        (Goal(), (GOT,), None, ScorerWord.UNSHOWN, 3),
+        (Goal(), (GOT,), PROOF, ScorerWord.UNSHOWN, 3),  # nothing was asked for
+        (Goal(gain="5%"), (GOT,), None, ScorerWord.UNSHOWN, 3),
+        (Goal(gain="5%"), (), PROOF, ScorerWord.CERTIFIED, 0),
+        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, ScorerWord.BROKEN, 4),
+        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, ScorerWord.LEAKS, 1),
     ],
 )
 def test_one_object_says_word_and_status(
-    goal: Goal, leaks: tuple[Extraction, ...], proof: Certificate | None, word: Word, status: int
+    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: ScorerWord, status: int
 ) -> None:
     found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
     assert (found.word, found.status) == (word, status)
@@ -87,7 +87,7 @@ def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
         prior=(0.0, 1.0),
     )
 
-    assert decision.word is Word.UNSHOWN
+    assert decision.word is ScorerWord.UNSHOWN
     assert decision.leaking == ()
 
 
@@ -117,7 +117,7 @@ def test_a_function_alone_passes_only_where_its_answers_hold_too_few_bits(scorer
 
 def test_refusals_count_as_values_of_an_answer() -> None:
     data = LabelSet(labels=MANY, class_names=("0", "1"), title="m", provenance="made")
-    board = Board(scorer="statistics:fmean", queries=1)
+    board = AuditedBoard(scorer="statistics:fmean", queries=1)
     told = board.deployed(data, ())
     assert told.refuses
     assert transcript_bits(told) >= 64.0
@@ -149,7 +149,7 @@ def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
     builder, data = Builder(Host.load()), LabelSet(labels=FEW, class_names=("0", "1"), title="m", provenance="made")
     stages, goal = builder.pipeline(("clip(epsilon=0.1)", "laplace-dp(epsilon=0.01)"), "test"), Goal(gain="10")
     own, theirs = (
-        certificate(builder, Board(scorer=scorer, queries=5).deployed(data, stages), goal.read(max(data.prior)))
+        certificate(builder, AuditedBoard(scorer=scorer, queries=5).deployed(data, stages), goal.read(max(data.prior)))
         for scorer in ("sklearn", "statistics:fmean")
     )
     assert own is not None
@@ -163,10 +163,10 @@ def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
     assert found.proof is not None
     # Majority guesses beat such flipped labels; who knows half the labels surely does not.
     assert (found.proof.gain or 0) > 0.03
-    assert "at most 4.1 points" in Certificate(**{**vars_of(PROOF), "gain": 0.0401}).sentence()
+    assert "at most 4.1 points" in BoardCertificate(**{**vars_of(PROOF), "gain": 0.0401}).sentence()
 
 
-def vars_of(proof: Certificate) -> dict[str, Any]:
+def vars_of(proof: BoardCertificate) -> dict[str, Any]:
     return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "foreign")}
 
 

@@ -152,8 +152,8 @@ def test_a_scorer_that_turns_after_a_while_is_blamed_for_it(
     played(10**9)
     run = played(int((folder / "calls").read_text()) - before)
     said = " ".join((run.stdout + run.stderr).split())
-    blamed = ("The scorer changed while it was attacked", "changed while it was attacked: it keeps state")
-    assert any(clause in said for clause in blamed), said
+    attribute_errors = ("The scorer changed while it was attacked", "changed while it was attacked: it keeps state")
+    assert any(clause in said for clause in attribute_errors), said
     if arguments.startswith("audit"):
         assert run.exit_code in (1, 3)
         assert "certified" not in said

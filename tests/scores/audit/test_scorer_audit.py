@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 import labelinf as li
 from labelinf_core.advise.search import Advice
 from labelinf_core.cli import main
-from labelinf_core.contracts.components import Guess, Knob, LabelSet
+from labelinf_core.contracts.components import Guess, LabelSet, TunableParameter
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
@@ -189,7 +189,7 @@ class Fails(ScoreAttack):
     def __init__(self, how: str) -> None:
         self.how = how
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         if self.how == "refusal":
             raise ZeroDivisionError("no refusal")
         return ""
@@ -340,7 +340,7 @@ def test_five_decimals_and_25000_labels_give_more_than_twelve_labels_a_query(fol
 def test_a_setting_is_rounded_to_the_stronger_side(
     strength: float, weakest: float, strongest: float, written: str
 ) -> None:
-    knob = Knob(title="k", template="k({})", weakest=weakest, strongest=strongest, integer=strength == 0)
+    knob = TunableParameter(title="k", template="k({})", weakest=weakest, strongest=strongest, integer=strength == 0)
     assert Advice(knob=knob, certified=strength).setting == f"k({written})"
     with pytest.raises(ValueError, match="no strength is certified"):
         Advice(knob=knob).setting  # noqa: B018

@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score, make_scorer, mean_squared_error
 from labelinf_core.cli import main
 from labelinf_scores.game.host_files import HostError
 from labelinf_scores.game.host_formats import as_called
-from labelinf_scores.game.signatures import Form, signature_of
+from labelinf_scores.game.signatures import ArgumentForm, signature_of
 
 Y, P = np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])
 LIBRARIES = """
@@ -137,7 +137,7 @@ def test_the_plain_order_is_not_spelt_out_but_stands_in_the_document(folder: Pat
     ],
 )
 def test_names_say_which_is_which(function: Callable[..., Any], expected: tuple[str, str]) -> None:
-    signature = attrs.evolve(signature_of(function), form=Form.ARRAYS)
+    signature = attrs.evolve(signature_of(function), form=ArgumentForm.ARRAYS)
     assert tuple(signature.roles) == expected
     assert "names of its parameters" in signature.how
     y, p = signature(Y, P)

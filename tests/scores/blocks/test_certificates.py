@@ -24,7 +24,7 @@ from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
 from labelinf_scores.certificates.interval import certify_in_order
 from labelinf_scores.certificates.summation import to_fixed
 from labelinf_scores.defences.clip import Clip
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Query, ScoreDefence
@@ -67,7 +67,7 @@ GAMES = [
     Game(attack=BinaryWeights(), n=306, defences=(Clip(epsilon=0.01),), block=2),
     Game(attack=BinaryWeights(), n=306, scorer="float64", loss=SquaredEuclidean()),
     Game(attack=UnnormalisedWeights(), n=569, n_classes=4),
-    Game(attack=ConwayGuyWeights(), n=2201, defences=(Round(decimals=4),)),
+    Game(attack=ConwayGuyWeights(), n=2201, defences=(RoundScore(decimals=4),)),
     Game(attack=MixedRadix(), n=800, n_classes=10, defences=(EnforceRowSums(),)),
     Game(attack=AdaptiveWeights(), n=569, block=7),
     Game(attack=BinaryWeights(), n=120, scorer="float16", block=3),
@@ -80,7 +80,7 @@ MORE_GAMES = [
     Game(attack=BinaryWeights(), n=569, scorer="sklearn:float32", block=1),
     Game(attack=BinaryWeights(), n=1372, block=9),
     Game(attack=BinaryWeights(), n=306, scorer="float64"),
-    Game(attack=BinaryWeights(), n=2201, defences=(Round(decimals=5),)),
+    Game(attack=BinaryWeights(), n=2201, defences=(RoundScore(decimals=5),)),
     Game(attack=BinaryWeights(), n=306, scorer="float64", loss=ItakuraSaito()),
     Game(attack=BinaryWeights(), n=306, scorer="float64", loss=SigmoidLogLoss()),
     Game(attack=UnnormalisedWeights(), n=1372, block=11),
@@ -88,7 +88,7 @@ MORE_GAMES = [
     Game(attack=ConwayGuyWeights(), n=6000, block=5),
     Game(attack=MixedRadix(), n=6430, n_classes=6, block=100),
     Game(attack=MixedRadix(), n=800, n_classes=3, scorer="float32"),
-    Game(attack=AdaptiveWeights(), n=2201, defences=(Clip(epsilon=0.01), Round(decimals=9)), block=30),
+    Game(attack=AdaptiveWeights(), n=2201, defences=(Clip(epsilon=0.01), RoundScore(decimals=9)), block=30),
     Game(attack=AdaptiveWeights(), n=1372, scorer="float32", block=40),
     Game(attack=ConwayGuyWeights(), n=150, scorer="float16", block=2),
     Game(attack=BinaryWeights(), n=90, scorer="float16", loss=ItakuraSaito(), block=1),
@@ -197,16 +197,16 @@ class GroupGame:
 
 
 GROUP_GAMES = [
-    GroupGame(attack=Hybrid(), n=306, defences=(Round(decimals=4),)),
+    GroupGame(attack=Hybrid(), n=306, defences=(RoundScore(decimals=4),)),
     GroupGame(attack=Hybrid(), n=569, group=1),
     GroupGame(attack=Hybrid(), n=306, scorer="sklearn:float32"),
     GroupGame(attack=Hybrid(), n=90, scorer="float16", group=1),
     pytest.param(
-        GroupGame(attack=DetectingMatrix(), n=150, defences=(Clip(epsilon=0.01), Round(decimals=3))),
+        GroupGame(attack=DetectingMatrix(), n=150, defences=(Clip(epsilon=0.01), RoundScore(decimals=3))),
         marks=pytest.mark.slow,
     ),
     GroupGame(attack=DetectingMatrix(), n=30, scorer="bfloat16"),
-    pytest.param(GroupGame(attack=Hybrid(), n=2201, defences=(Round(decimals=5),)), marks=pytest.mark.slow),
+    pytest.param(GroupGame(attack=Hybrid(), n=2201, defences=(RoundScore(decimals=5),)), marks=pytest.mark.slow),
     pytest.param(GroupGame(attack=Hybrid(), n=400, scorer="fpa:41", loss=SquaredEuclidean()), marks=pytest.mark.slow),
     pytest.param(GroupGame(attack=DetectingMatrix(), n=569, scorer="float32"), marks=pytest.mark.slow),
 ]
@@ -295,28 +295,33 @@ def test_what_a_promise_rests_on_is_named() -> None:
     ids=str,
 )
 def test_what_does_not_fit_is_refused_in_a_clause(change: dict[str, Any], clause: str) -> None:
-    assert BinaryWeights().refusal(attrs.evolve(staged(SMALL)[0], **change)) == clause
+    assert BinaryWeights().unsupported_reason(attrs.evolve(staged(SMALL)[0], **change)) == clause
 
 
 def test_rows_that_must_sum_to_one_stop_the_unnormalised_attack() -> None:
     threat = staged(SMALL)[0]
-    assert UnnormalisedWeights().refusal(threat) == ""
-    assert UnnormalisedWeights().refusal(attrs.evolve(threat, effects=(RowSums(),))) == "rows must sum to one"
+    assert UnnormalisedWeights().unsupported_reason(threat) == ""
+    assert (
+        UnnormalisedWeights().unsupported_reason(attrs.evolve(threat, effects=(RowSums(),))) == "rows must sum to one"
+    )
     single = attrs.evolve(threat, input_format="float32")
-    assert UnnormalisedWeights().refusal(single) == "needs a curator that reads and computes in one float format"
+    assert (
+        UnnormalisedWeights().unsupported_reason(single)
+        == "needs a curator that reads and computes in one float format"
+    )
 
 
 @pytest.mark.parametrize("change", [{"input_format": "float32"}, {"arithmetic": "bfloat16"}, {"loss": ItakuraSaito()}])
 def test_rows_of_settled_labels_need_the_log_loss_of_one_float_format(change: dict[str, Any]) -> None:
     """scikit-learn before 1.9 reads single precision and computes in double."""
     clause = "needs the log-loss, read and computed in one of float64 and float32"
-    assert AdaptiveWeights().refusal(staged(SMALL)[0]) == ""
-    assert AdaptiveWeights().refusal(attrs.evolve(staged(SMALL)[0], **change)) == clause
+    assert AdaptiveWeights().unsupported_reason(staged(SMALL)[0]) == ""
+    assert AdaptiveWeights().unsupported_reason(attrs.evolve(staged(SMALL)[0], **change)) == clause
 
 
 def test_noise_without_a_bound_is_played_but_not_certified() -> None:
     threat = attrs.evolve(staged(SMALL)[0], effects=(Moved(bound=float("inf"), std=1e-6),))
     promise = BinaryWeights().promise(threat)
-    assert BinaryWeights().refusal(threat) == ""
+    assert BinaryWeights().unsupported_reason(threat) == ""
     assert promise is not None
     assert not promise.certified

@@ -23,10 +23,10 @@ from labelinf_scores.constructions.detecting_matrix import (
     queries_needed,
 )
 from labelinf_scores.decoders.detecting import detect
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -45,11 +45,11 @@ class Extreme(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau), *((Refusing(),) if self.declined else ()))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Moving(self, rng)
 
 
-class _Moving(ActiveDefence):
+class _Moving(ActiveScoreDefence):
     def __init__(self, stage: Extreme, rng: np.random.Generator) -> None:
         self.stage, self.rng, self.numbers = stage, rng, itertools.count()
 
@@ -127,7 +127,7 @@ def test_a_thousand_sums_are_decoded() -> None:
 
 @pytest.mark.parametrize(("n", "queries"), [(306, 78), pytest.param(2201, 424, marks=pytest.mark.slow)])
 def test_all_labels_come_out_of_rounded_scores(n: int, queries: int) -> None:
-    channel, setting = game(n, Round(decimals=4))
+    channel, setting = game(n, RoundScore(decimals=4))
     outcome = play(channel, setting)
     promise = promise_of(channel.threat(setting))
     assert outcome.n_correct == n
@@ -137,10 +137,10 @@ def test_all_labels_come_out_of_rounded_scores(n: int, queries: int) -> None:
 
 
 def test_nothing_is_certain_about_perturbed_labels_or_unbounded_noise() -> None:
-    channel, setting = game(60, RandomisedResponse(epsilon=2.0))
+    channel, setting = game(60, PerturbedLabels(epsilon=2.0))
     threat = channel.threat(setting)
     assert not promise_of(threat).certified
     channel, setting = game(60)
     unbounded = attrs.evolve(channel.threat(setting), effects=(Moved(bound=math.inf, std=1e-9),))
-    assert ATTACK.refusal(unbounded) == ""
+    assert ATTACK.unsupported_reason(unbounded) == ""
     assert not promise_of(unbounded).certified

@@ -16,9 +16,9 @@ from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.certificates.interval import UnitReading
 from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.defences.clip import Clip
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
@@ -43,11 +43,11 @@ class Extreme(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Moving(self.tau, rng)
 
 
-class _Moving(ActiveDefence):
+class _Moving(ActiveScoreDefence):
     def __init__(self, tau: float, rng: np.random.Generator) -> None:
         self.tau, self.rng = tau, rng
 
@@ -130,8 +130,8 @@ def test_a_private_bit_never_leaks_into_the_weighing() -> None:
 @pytest.mark.parametrize(
     ("n", "defence", "scorer"),
     [
-        pytest.param(9, Round(decimals=2), "sklearn", marks=pytest.mark.slow),
-        (10, Round(decimals=3), "float32"),
+        pytest.param(9, RoundScore(decimals=2), "sklearn", marks=pytest.mark.slow),
+        (10, RoundScore(decimals=3), "float32"),
         (8, Clip(epsilon=0.01), "bfloat16"),
     ],
     ids=str,
@@ -163,7 +163,7 @@ def test_groups_through_a_curator_decode_like_a_search(n: int, defence: ScoreDef
     [(306, 4, 24), (306, 5, 20), *(pytest.param(2201, *case, marks=pytest.mark.slow) for case in ((4, 190), (5, 153)))],
 )
 def test_all_labels_come_out_of_rounded_scores(n: int, decimals: int, queries: int) -> None:
-    channel, setting = game(made(n), Round(decimals=decimals))
+    channel, setting = game(made(n), RoundScore(decimals=decimals))
     outcome = play(channel, setting)
     assert outcome.n_correct == n
     assert outcome.queries <= queries
@@ -197,20 +197,20 @@ def test_every_labelling_comes_out_of_the_worst_noise(scorer: str) -> None:
 )
 def test_losses_and_formats_are_served(loss: AdditiveLoss, scorer: str) -> None:
     channel, setting = game(made(60), Clip(epsilon=1e-4), loss=loss, scorer=scorer)
-    assert ATTACK.refusal(channel.threat(setting)) == ""
+    assert ATTACK.unsupported_reason(channel.threat(setting)) == ""
     assert promise_of(channel.threat(setting)).certified
     assert play(channel, setting).n_correct == 60
 
 
 def test_a_budget_that_ends_early_leaves_the_majority_guess() -> None:
-    channel, setting = game(made(306), Round(decimals=4))
+    channel, setting = game(made(306), RoundScore(decimals=4))
     threat = channel.threat(setting)
 
     def answer(query: Query) -> Any:
         raise QueriesExhaustedError("spent")
 
     assert not ATTACK.run(ScoreOracle(threat, answer), RNG).labels.any()
-    channel, setting = game(made(306), Round(decimals=4), queries=9)
+    channel, setting = game(made(306), RoundScore(decimals=4), queries=9)
     outcome = play(channel, setting)
     assert outcome.queries == 9
     assert outcome.n_correct > 9 * 9 + (306 - 9 * 9) * 0.6
@@ -227,5 +227,5 @@ def test_the_widest_weight_is_shared_where_only_float64_stands_between() -> None
 
 
 def test_scores_too_coarse_for_one_label_are_refused() -> None:
-    channel, setting = game(made(2201), Round(decimals=1))
-    assert "not one label" in ATTACK.refusal(channel.threat(setting))
+    channel, setting = game(made(2201), RoundScore(decimals=1))
+    assert "not one label" in ATTACK.unsupported_reason(channel.threat(setting))

@@ -19,9 +19,9 @@ from labelinf_scores.certificates.summation import to_fixed
 from labelinf_scores.decoders.explanations import ContradictionError, Explanations
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.defences.clip import Clip
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -133,10 +133,10 @@ class Shifted(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Unknown(stage="mine"),) if self.honest else ()  # type: ignore[return-value]
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         shift = self.by
 
-        class Moving(ActiveDefence):
+        class Moving(ActiveScoreDefence):
             def answer(self, labels: Any, query: Query, ask: Any) -> Any:
                 return ask(labels, query) + shift
 
@@ -157,8 +157,8 @@ class FirstUp(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return ()
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        class Moving(ActiveDefence):
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
+        class Moving(ActiveScoreDefence):
             moved = False
 
             def answer(self, labels: Any, query: Query, ask: Any) -> Any:
@@ -252,7 +252,7 @@ def test_a_budget_that_ends_early_leaves_the_rest_undecided_and_contradicts_noth
 @pytest.mark.parametrize(
     ("defences", "channel", "clause"),
     [
-        ((Round(decimals=5),), {}, "needs scores as the scorer computes them"),
+        ((RoundScore(decimals=5),), {}, "needs scores as the scorer computes them"),
         ((), {"scorer": "float32"}, "float64"),
         ((), {"scorer": "exact"}, "float64"),
         ((Clip(epsilon=0.5 - 2.0**-45),), {}, "stands out from the error"),
@@ -260,7 +260,7 @@ def test_a_budget_that_ends_early_leaves_the_rest_undecided_and_contradicts_noth
     ],
 )
 def test_it_refuses_what_it_cannot_replay(defences: Any, channel: dict[str, Any], clause: str) -> None:
-    assert clause in JointWeights().refusal(threat_of(50, True, *defences, **channel))
+    assert clause in JointWeights().unsupported_reason(threat_of(50, True, *defences, **channel))
 
 
 def test_it_promises_only_what_the_worst_labels_leave_within_the_budget() -> None:

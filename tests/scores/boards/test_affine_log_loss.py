@@ -94,7 +94,7 @@ def test_every_form_gives_every_label_away(form: str, defences: tuple[str, ...])
     attack = BUILDER.build(Kind.ATTACK, "weighted-blocks", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
     channel = ScoreChannel(metric=FORMS[form])
-    assert attack.refusal(channel.threat(setting)) == ""
+    assert attack.unsupported_reason(channel.threat(setting)) == ""
     outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
     # Weights belong to places, and labels are put in a random order: all are read all the same.
     assert outcome.n_correct == 60

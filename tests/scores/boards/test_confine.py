@@ -120,7 +120,7 @@ def test_confined_and_rounded_scores_give_every_label_away_all_the_same(metric: 
     attack, stages = BUILDER.build(Kind.ATTACK, "shifted-levels", "test"), ("confine", f"round(decimals={decimals})")
     data = made(18, ("0", "1", "2.5", "4"))
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(stages, "test"))
-    assert attack.refusal(board(metric).threat(setting)) == ""
+    assert attack.unsupported_reason(board(metric).threat(setting)) == ""
     outcome = board(metric).play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
     assert outcome.n_correct >= 17
     assert "contradiction" not in outcome.evidence
@@ -128,7 +128,7 @@ def test_confined_and_rounded_scores_give_every_label_away_all_the_same(metric: 
 
 def test_a_range_that_is_less_than_that_of_the_labels_is_not_read() -> None:
     attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
-    assert "less than the range" in attack.refusal(threat("mse", "confine(high=2)", "round(decimals=0)"))
+    assert "less than the range" in attack.unsupported_reason(threat("mse", "confine(high=2)", "round(decimals=0)"))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_attacks_read_the_predictions_that_are_scored(metric: str, confined: str
     """What was sent lay beyond the range, and the host was told that her scorer is another than was assumed."""
     played = BUILDER.build(Kind.ATTACK, attack, "test")
     setting = Setting(data=made(12), attack=played, defences=BUILDER.pipeline((confined,), "test"))
-    if played.refusal(board(metric).threat(setting)):
+    if played.unsupported_reason(board(metric).threat(setting)):
         return
     outcome = board(metric).play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
     assert "contradiction" not in outcome.evidence

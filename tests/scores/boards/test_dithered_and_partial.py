@@ -30,7 +30,7 @@ def play(attack: str, metric: str, labels: np.ndarray, *defences: str, refused: 
     built = BUILDER.build(Kind.ATTACK, attack, "test")
     setting = Setting(data=data, attack=built, defences=BUILDER.pipeline(defences, "test"))
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
-    assert bool(built.refusal(channel.threat(setting))) == refused
+    assert bool(built.unsupported_reason(channel.threat(setting))) == refused
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
 
 
@@ -97,7 +97,7 @@ def test_errors_of_values_are_shifted_to_boundaries_with_nothing_known(metric: s
     defences = BUILDER.pipeline((f"round(decimals={decimals})",), "test")
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
     setting = Setting(data=data, attack=attack, defences=defences)
-    assert attack.refusal(channel.threat(setting)) == ""
+    assert attack.unsupported_reason(channel.threat(setting)) == ""
     outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
     assert (outcome.n_correct, outcome.evidence["labels decided"]) == (36, 36)
     assert outcome.queries <= 4 * 36
@@ -139,7 +139,7 @@ def test_what_is_decided_through_rounding_is_right(n: int, seed: int, metric: st
     attack = BUILDER.build(Kind.ATTACK, "dithered-counts", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline((f"round(decimals={decimals})",), "test"))
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
-    if attack.refusal(channel.threat(setting)):
+    if attack.unsupported_reason(channel.threat(setting)):
         return
     outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
     assert "contradiction" not in outcome.evidence
@@ -191,7 +191,7 @@ def test_what_it_cannot_read_it_refuses(defences: tuple[str, ...]) -> None:
     attack = BUILDER.build(Kind.ATTACK, "scored-subset", "test")
     data = LabelSet(labels=np.arange(30) % 2, class_names=("0", "1"), title="t", provenance="made")
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, "accuracy", "test"))
-    assert attack.refusal(channel.threat(Setting(data=data, defences=BUILDER.pipeline(defences, "test"))))
+    assert attack.unsupported_reason(channel.threat(Setting(data=data, defences=BUILDER.pipeline(defences, "test"))))
 
 
 def test_a_list_that_holds_all_records_is_refused_not_divided_by() -> None:
@@ -200,4 +200,4 @@ def test_a_list_that_holds_all_records_is_refused_not_divided_by() -> None:
     data = LabelSet(labels=np.array([0, 1, 0, 1]), class_names=("0", "1"), title="t", provenance="made")
     attack = BUILDER.build(Kind.ATTACK, "dithered-counts", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(("round(decimals=2)",), "test"))
-    assert "stands for all counts" in attack.refusal(channel.threat(setting))
+    assert "stands for all counts" in attack.unsupported_reason(channel.threat(setting))

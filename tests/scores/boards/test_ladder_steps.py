@@ -28,7 +28,7 @@ def played(channel: str, n_classes: int, *defences: str, n_records: int = 20) ->
     setting = Setting(
         data=made(n_records, n_classes), attack=LadderDescent(), defences=BUILDER.pipeline(defences, "test")
     )
-    assert LadderDescent().refusal(board.threat(setting)) == ""
+    assert LadderDescent().unsupported_reason(board.threat(setting)) == ""
     return board.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
 
 

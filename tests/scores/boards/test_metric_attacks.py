@@ -37,7 +37,7 @@ def play(
     rng = np.random.default_rng
     threat = channel.threat(setting)
     assert setting.attack is not None
-    assert setting.attack.refusal(threat) == ""
+    assert setting.attack.unsupported_reason(threat) == ""
     promise = setting.attack.promise(threat)
     return channel.play(setting, curator_rng=rng(0), attack_rng=rng(1)), promise
 
@@ -137,10 +137,10 @@ def test_what_a_metric_attack_does_not_read_is_said() -> None:
     data = LabelSet(labels=np.array([0, 1, 1], dtype=np.intp), class_names=("a", "b"), title="t", provenance="made")
     threat = channel.threat(Setting(data=data))
     for name in ("detecting-counts", "hadamard", "binary-weights"):
-        assert "reads" in BUILDER.build(Kind.ATTACK, name, "test").refusal(threat)
-    assert BUILDER.build(Kind.ATTACK, "majority", "test").refusal(threat) == ""
+        assert "reads" in BUILDER.build(Kind.ATTACK, name, "test").unsupported_reason(threat)
+    assert BUILDER.build(Kind.ATTACK, "majority", "test").unsupported_reason(threat) == ""
     plain = ScoreChannel().threat(Setting(data=data))
-    assert "reads sums of ranks" in BUILDER.build(Kind.ATTACK, "spaced-ranks", "test").refusal(plain)
+    assert "reads sums of ranks" in BUILDER.build(Kind.ATTACK, "spaced-ranks", "test").unsupported_reason(plain)
 
 
 def test_columns_of_a_detecting_matrix_number_as_proved() -> None:

@@ -17,7 +17,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.attacks.ranked_list import expected_rate
-from labelinf_scores.boards import Row, metrics, rows
+from labelinf_scores.boards import BoardRow, metrics, rows
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
@@ -182,7 +182,9 @@ def test_an_answer_takes_no_more_values_than_counted() -> None:
 
 def test_noise_that_stops_or_hides_is_rounded_to_where_it_says_less() -> None:
     """One record of 569 moves an accuracy by 1/569 = .001757...: noise of .00178 was said to let all labels through."""
-    row = Row(metric="m", decimals=3, records=569, attack="a", labels_per_query=1.0, survives=0.001757, enough=0.003514)
+    row = BoardRow(
+        metric="m", decimals=3, records=569, attack="a", labels_per_query=1.0, survives=0.001757, enough=0.003514
+    )
     assert row.stops == "below 0.0017; never from 0.0036"
 
 

@@ -73,7 +73,7 @@ def test_what_constructions_refuse_it_plays() -> None:
     for defence, spec in itertools.product((noise(0.2), "randomised-response"), shipped()["metrics"]):
         stage = setting(data, defence, attack=spec)
         assert stage.attack is not None
-        assert stage.attack.refusal(channel.threat(stage)), (defence, spec)
+        assert stage.attack.unsupported_reason(channel.threat(stage)), (defence, spec)
     assert set(channel.strongest(channel.threat(setting(data)))) >= {"random-halves"}
 
 
@@ -109,7 +109,7 @@ def test_it_needs_two_classes_and_an_order() -> None:
     threat = ScoreChannel(metric=BUILDER.build(Kind.METRIC, "accuracy", "test")).threat(
         setting(made(20), "permute-labels")
     )
-    assert "order" in RandomHalves().refusal(threat)
+    assert "order" in RandomHalves().unsupported_reason(threat)
 
 
 def test_decoding_agrees_with_all_labellings_tried_out() -> None:

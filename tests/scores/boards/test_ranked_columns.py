@@ -33,7 +33,7 @@ def play(metric: MacroAuc, labels: list[int], *defences: str) -> tuple[Outcome, 
     attack = BUILDER.build(Kind.ATTACK, "ranked-columns", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
     threat = channel.threat(setting)
-    assert attack.refusal(threat) == ""
+    assert attack.unsupported_reason(threat) == ""
     promise = attack.promise(threat)
     assert promise is not None
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), promise

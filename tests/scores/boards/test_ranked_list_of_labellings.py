@@ -27,7 +27,7 @@ def play(labels: list[int], *defences: str, seed: int = 1, metric: RocAuc | None
     data = LabelSet(labels=np.array(labels, dtype=np.intp), class_names=("0", "1"), title="t", provenance="made")
     attack = BUILDER.build(Kind.ATTACK, "spaced-ranks", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
-    assert attack.refusal(channel.threat(setting)) == ""
+    assert attack.unsupported_reason(channel.threat(setting)) == ""
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(seed))
 
 

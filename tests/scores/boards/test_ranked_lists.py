@@ -43,7 +43,7 @@ def play(attack: str, metric: str, labels: list[int], *defences: str, **game: ob
     played = BUILDER.build(Kind.ATTACK, attack, "test")
     setting = Setting(data=data, attack=played, defences=BUILDER.pipeline(defences, "test"))
     threat = channel.threat(setting)
-    assert played.refusal(threat) == ""
+    assert played.unsupported_reason(threat) == ""
     promise = played.promise(threat)
     assert promise is not None
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), promise

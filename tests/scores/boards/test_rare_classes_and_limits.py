@@ -18,7 +18,7 @@ from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_scores.attacks.totals import positives
 from labelinf_scores.bounds.metric_limits import fewest_queries
-from labelinf_scores.constructions.mixed_sets import Columns, layout
+from labelinf_scores.constructions.mixed_sets import SetColumns, layout
 from labelinf_scores.decoders.moebius import decode_columns
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
@@ -38,7 +38,7 @@ def play(metric: str, labels: np.ndarray, budget: int = 0, *defences: str) -> tu
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"), queries=budget)
     threat = channel.threat(setting)
-    assert attack.refusal(threat) == ""
+    assert attack.unsupported_reason(threat) == ""
     promise = attack.promise(threat)
     sure = promise is not None and promise.certified
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), sure
@@ -107,7 +107,7 @@ def test_mixed_radices_are_told_apart(most: list[int], n_fresh: int, random: Ran
     if not places:
         return
     ranges = [place.n_fresh + 1 if place.split is None else most[place.split] + 1 for place in places]
-    truth, columns = [random.randrange(one) for one in ranges], Columns(places)
+    truth, columns = [random.randrange(one) for one in ranges], SetColumns(places)
     answers = [int(columns.row(x) @ truth) * (x >= columns.first) for x in range(columns.n_sets)]
     assert decode_columns(columns, np.array(answers), ranges) == truth
     for place, column in zip(places, np.array([columns.row(x) for x in range(columns.n_sets)]).T, strict=True):

@@ -73,4 +73,4 @@ def test_what_is_supposed_is_no_promise_and_much_noise_is_refused() -> None:
     for defence in ("score-noise(model=gaussian(scale=0.1))", "randomised-response(epsilon=2)"):
         stage = setting("detecting-counts", 2, defence)
         assert stage.attack is not None
-        assert stage.attack.refusal(board("accuracy").threat(stage)) != ""
+        assert stage.attack.unsupported_reason(board("accuracy").threat(stage)) != ""

@@ -68,7 +68,7 @@ def play(
     attack = BUILDER.build(Kind.ATTACK, ATTACKS[name], "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
     threat = channel.threat(setting)
-    assert attack.refusal(threat) == ""
+    assert attack.unsupported_reason(threat) == ""
     rng = np.random.default_rng
     return channel.play(setting, curator_rng=rng(0), attack_rng=rng(1)), attack.promise(threat)
 

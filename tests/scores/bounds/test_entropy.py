@@ -29,8 +29,8 @@ from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.defences.answers import rounded
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
@@ -237,7 +237,7 @@ def test_what_a_coarse_grid_and_a_coarse_sum_add_is_part_of_the_signal(
     (ceiling,) = GaussianCapacity().ceilings(threat)
     assert ceiling.accuracy == pytest.approx(told_accuracy(bits=bits, prior=(0.5, 0.5), n_records=1000), rel=1e-9)
     assert ceiling.exact == pytest.approx((bits + 1) / label_bits((0.5, 0.5), 1000), rel=1e-9)
-    after = (Round(decimals=0), noise)  # whose jump no capacity of a mean counts
+    after = (RoundScore(decimals=0), noise)  # whose jump no capacity of a mean counts
     assert not GaussianCapacity().ceilings(make_threat(query_budget=3, defences=after))
 
 
@@ -246,7 +246,7 @@ def test_answers_are_counted_from_rounding_or_from_the_format(make_threat: Threa
     assert answer_bits(make_threat(arithmetic="float32")) == 32
     assert answer_bits(make_threat(arithmetic="fpa:33")) == 33
     assert math.isinf(answer_bits(make_threat(arithmetic="exact")))
-    rounded = make_threat(defences=(Round(decimals=4),))
+    rounded = make_threat(defences=(RoundScore(decimals=4),))
     assert answer_bits(rounded) == pytest.approx(math.log2(math.floor(45951.198) + 2))
 
 
@@ -256,7 +256,7 @@ def test_no_query_has_more_rounded_answers_than_are_counted(
 ) -> None:
     """Sums of half precision drift: 182 answers where 169 were counted, and an exact curator rounded to three bits."""
     for clip in (0.1618, 0.2236, 0.3):
-        threat = make_threat(arithmetic=arithmetic, n_records=250, clip=clip, defences=(Round(decimals=2),))
+        threat = make_threat(arithmetic=arithmetic, n_records=250, clip=clip, defences=(RoundScore(decimals=2),))
         scorer = make_scorer(arithmetic, threat.loss, 2)
         query = Query(predictions=np.clip(np.ones(250), clip, 1 - clip), precision=precision)
         worst, best = (rounded(scorer.score(np.full(250, label), query), 2) for label in (0, 1))
@@ -265,18 +265,18 @@ def test_no_query_has_more_rounded_answers_than_are_counted(
 
 def test_rounded_answers_are_counted_up_to_a_step_that_doubles_cannot_hold(make_threat: Threat) -> None:
     """A span of 1 has 100 000 steps of 1e-5, and the doubles' quotient is less."""
-    exact = make_threat(loss=SquaredEuclidean(), arithmetic="exact", clip=0.0, defences=(Round(decimals=5),))
+    exact = make_threat(loss=SquaredEuclidean(), arithmetic="exact", clip=0.0, defences=(RoundScore(decimals=5),))
     assert round(2 ** answer_bits(exact)) == 100_002
 
 
 def test_a_factor_widens_the_scores_that_are_rounded(make_threat: Threat) -> None:
     noise = ScoreNoise(model=Multiplicative(alpha=0.5))
-    magnified = make_threat(defences=(noise, Round(decimals=2)))
-    assert 2 ** answer_bits(magnified) >= 1.5 * 2 ** answer_bits(make_threat(defences=(Round(decimals=2),))) - 2
+    magnified = make_threat(defences=(noise, RoundScore(decimals=2)))
+    assert 2 ** answer_bits(magnified) >= 1.5 * 2 ** answer_bits(make_threat(defences=(RoundScore(decimals=2),))) - 2
 
 
 @pytest.mark.parametrize(
-    "stage", [Subset(share=0.5), RandomisedResponse(epsilon=1.0), Ladder(step=0.01)], ids=["part", "replaced", "ladder"]
+    "stage", [Subset(share=0.5), PerturbedLabels(epsilon=1.0), Ladder(step=0.01)], ids=["part", "replaced", "ladder"]
 )
 def test_values_of_a_metric_are_counted_of_all_true_labels_only(stage: ScoreDefence) -> None:
     """Of three positives in 40 the accuracy takes four values; of a part of the records, or of other labels, more."""
@@ -312,7 +312,7 @@ def test_one_answer_reaches_the_chance_of_all_labels_and_stays_within_the_line_o
 
 def test_one_rounded_answer_tells_which_of_two_groups_is_which(make_threat: Threat) -> None:
     """Class counts that are known leave two orders of two groups: no more than one query is needed."""
-    threat = make_threat(n_records=4, clip=0.3, groups=((2, 2),), defences=(Round(decimals=0),))
+    threat = make_threat(n_records=4, clip=0.3, groups=((2, 2),), defences=(RoundScore(decimals=0),))
     assert answer_bits(threat) == 1
     (needed,) = [line for line in Counting().evaluate(threat) if line.quantity == "queries"]
     assert needed.value == 1
@@ -330,7 +330,7 @@ def test_the_ladder_falls_by_the_errors_of_the_sums_too(make_threat: Threat, ari
 
 
 def test_rounding_behind_an_arithmetic_that_nobody_knows_counts_nothing(make_threat: Threat) -> None:
-    assert answer_bits(make_threat(arithmetic="mine", defences=(Round(decimals=2),))) == math.inf
+    assert answer_bits(make_threat(arithmetic="mine", defences=(RoundScore(decimals=2),))) == math.inf
 
 
 def test_one_answer_of_several_scores_is_no_number_of_their_format(make_threat: Threat) -> None:
@@ -375,15 +375,15 @@ def test_the_clipped_log_loss_has_no_score_beyond_its_span(n_classes: int, clip:
 def test_answers_that_depend_on_earlier_ones_are_not_counted_by_their_rounding(make_threat: Threat) -> None:
     """Thresholdout answers one query by either half, with noise drawn anew: a span of 0.4 does not hold its answers."""
     for stage in (Ladder(step=0.01), Thresholdout(scale=0.5)):
-        assert answer_bits(make_threat(clip=0.4, defences=(stage, Round(decimals=0)))) == 64
-    twice = make_threat(clip=0.4, defences=(WorstCaseNoise(tau=0.5), Round(decimals=1)))
+        assert answer_bits(make_threat(clip=0.4, defences=(stage, RoundScore(decimals=0)))) == 64
+    twice = make_threat(clip=0.4, defences=(WorstCaseNoise(tau=0.5), RoundScore(decimals=1)))
     assert answer_bits(twice) == pytest.approx(math.log2(math.floor((math.log(1.5) + 1.0) * 10) + 2))
 
 
 def test_counting_says_how_many_queries_all_labels_take(make_threat: Threat) -> None:
-    (line,) = Counting().evaluate(make_threat(defences=(Clip(epsilon=0.01), Round(decimals=2))))
+    (line,) = Counting().evaluate(make_threat(defences=(Clip(epsilon=0.01), RoundScore(decimals=2))))
     assert line.value == math.ceil(label_bits((0.5, 0.5), 1000) / math.log2(461))
-    (ceiling,) = Counting().ceilings(make_threat(query_budget=20, defences=(Round(decimals=2),)))
+    (ceiling,) = Counting().ceilings(make_threat(query_budget=20, defences=(RoundScore(decimals=2),)))
     assert ceiling.exact < 1e-200
     assert 0.5 < ceiling.accuracy < 0.8
 

@@ -18,10 +18,10 @@ from labelinf_scores.bounds.hadamard import HadamardNoise, hadamard_std
 from labelinf_scores.bounds.metric_noise import MetricNoise, exchanged_accuracy
 from labelinf_scores.bounds.one_query import OneQuery
 from labelinf_scores.bounds.unseen import Unseen, unseen_accuracy
-from labelinf_scores.bounds.worst_case import WorstCaseNoise, hideable, hiding_noise
+from labelinf_scores.bounds.worst_case import WorstCaseThreshold, hideable, hiding_noise
 from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.permute_labels import PermuteLabels
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise as Hiding
 from labelinf_scores.game.channel import ScoreChannel
@@ -78,7 +78,7 @@ def test_the_printed_limits_of_one_query(make_threat: Threat) -> None:
     lines = {line.title: line.value for line in OneQuery(labels=4).evaluate(threat)}
     assert lines["noise above which no query tells 4 labels"] == pytest.approx(0.7509094456, abs=1e-9)
     assert lines["labels that one answer tells with certainty"] == 53
-    rounded = make_threat(n_records=70_000, clip=2.220446049250313e-16, defences=(Round(decimals=4),))
+    rounded = make_threat(n_records=70_000, clip=2.220446049250313e-16, defences=(RoundScore(decimals=4),))
     (entropy,) = [x.value for x in OneQuery().evaluate(rounded) if x.title.startswith("labels that one rounded")]
     assert entropy == pytest.approx(11.5, abs=0.05)
 
@@ -92,7 +92,7 @@ def test_three_classes_of_another_loss_have_no_floor(make_threat: Threat) -> Non
 def test_nothing_is_said_of_unclipped_losses_or_other_channels(make_threat: Threat) -> None:
     unclipped = make_threat(clip=0.0)
     other = ThreatModel(n_records=5, n_classes=2, prior=(0.5, 0.5))
-    for bound in (floors.ConstructionNoise(), HadamardNoise(), WorstCaseNoise()):
+    for bound in (floors.ConstructionNoise(), HadamardNoise(), WorstCaseThreshold()):
         assert bound.evaluate(unclipped) == bound.evaluate(other) == bound.ceilings(other) == ()
     assert OneQuery().evaluate(other) == Unseen().evaluate(other) == Unseen().ceilings(other) == ()
 
@@ -119,7 +119,7 @@ def test_hiding_labels_takes_the_noise_it_says(n_classes: int) -> None:
 
 def test_worst_case_noise_begins_to_hide_where_one_label_a_query_ends(make_threat: Threat) -> None:
     threat = make_threat()
-    first, every = WorstCaseNoise().evaluate(threat)
+    first, every = WorstCaseThreshold().evaluate(threat)
     assert first.value == pytest.approx(floors.tau_mixed_radix(threat.span, 1000, 1, 2))
     assert every.value == pytest.approx(threat.span / 2)
 

@@ -28,8 +28,8 @@ from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.unseen import Unseen
 from labelinf_scores.defences.gaussian_dp import GaussianDp
 from labelinf_scores.defences.laplace_dp import LaplaceDp
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
@@ -87,7 +87,7 @@ def test_with_the_number_of_records_or_groups_it_is_beaten() -> None:
 def test_the_ceiling_of_records_apart_is_beaten_and_that_of_groups_is_not(make_threat: MakeThreat) -> None:
     """A thousand labels of one patient, 200 of others, one answer of one decimal: the whole bound, as it is printed."""
     sizes = [1000, *[1] * 200]
-    threat = make_threat(n_records=1200, query_budget=1, clip=0.4, defences=(Round(decimals=1),))
+    threat = make_threat(n_records=1200, query_budget=1, clip=0.4, defences=(RoundScore(decimals=1),))
     attacked = 0.5 + 0.5 * 1000 / 1200
 
     (apart,) = Counting().ceilings(threat)
@@ -152,9 +152,9 @@ def test_a_score_of_groups_is_as_spread_as_that_of_their_effective_number(make_t
 
 
 STAGES = {
-    Counting(): Round(decimals=3),
+    Counting(): RoundScore(decimals=3),
     GaussianCapacity(): GaussianDp(epsilon=0.05, queries=2),
-    LabelDp(): RandomisedResponse(epsilon=0.3),
+    LabelDp(): PerturbedLabels(epsilon=0.3),
     PrivateScores(): LaplaceDp(epsilon=0.5, queries=2),
     Unseen(): Subset(share=0.1),
 }
@@ -230,7 +230,7 @@ def test_a_delta_is_paid_for_every_record_of_a_group(make_threat: MakeThreat) ->
 
 def test_labels_perturbed_anew_tell_of_a_group_by_every_record(make_threat: MakeThreat) -> None:
     """Five exact answers show a label of four records twenty times, and the majority of these is right that often."""
-    fresh = (RandomisedResponse(epsilon=0.1, fresh=True),)
+    fresh = (PerturbedLabels(epsilon=0.1, fresh=True),)
     (ceiling,) = PrivateScores().ceilings(make_threat(groups=((4, 250),), query_budget=5, defences=fresh))
     keep = math.exp(0.1) / (1 + math.exp(0.1))
     majority = binom.sf(10, 20, keep) + binom.pmf(10, 20, keep) / 2

@@ -23,7 +23,7 @@ from labelinf_privacy.label_dp import accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_scores.bounds.common import counts_allowance
 from labelinf_scores.bounds.label_dp import LabelDp
-from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.defences.randomised_response import PerturbedLabels
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -164,7 +164,7 @@ def test_no_game_of_randomised_response_crosses_its_line(counts: tuple[int, int]
     prior = (counts[0] / n, counts[1] / n)
     threat = ScoreThreat(
         n_records=n, n_classes=2, prior=prior, loss=LogLoss(), arithmetic="float64", summation="numpy"
-    ).through((RandomisedResponse(epsilon=epsilon),))
+    ).through((PerturbedLabels(epsilon=epsilon),))
     (ceiling,) = LabelDp().ceilings(threat)
     assert ceiling.game is not None
     for least in range(n + 1):

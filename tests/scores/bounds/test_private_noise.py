@@ -36,15 +36,15 @@ from labelinf_scores.bounds.one_query import OneQuery
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.sensitivity import Sensitivity
 from labelinf_scores.bounds.unseen import Unseen
-from labelinf_scores.bounds.worst_case import WorstCaseNoise as WorstCase
+from labelinf_scores.bounds.worst_case import WorstCaseThreshold
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.privacy_budget import PrivacyBudget
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
@@ -83,13 +83,13 @@ def test_geometric_noise_puts_the_score_on_its_grid_unless_it_is_there(make_thre
     """4.6 steps are 5 on the grid; a score that was rounded to it before moves by one more, a finer one does not."""
     model = Geometric(scale=0.05, step=0.001)
     (alone,) = ceilings(make_threat(query_budget=10, defences=(noise(model),)))
-    (rounded,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=3), noise(model))))
-    (finer,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=4), noise(model))))
+    (rounded,) = ceilings(make_threat(query_budget=10, defences=(RoundScore(decimals=3), noise(model))))
+    (finer,) = ceilings(make_threat(query_budget=10, defences=(RoundScore(decimals=4), noise(model))))
     assert 0.5 < alone.accuracy == finer.accuracy < rounded.accuracy < 0.8
 
 
 def test_labels_perturbed_anew_compose(make_threat: Threat) -> None:
-    (ceiling,) = ceilings(make_threat(query_budget=9, defences=(RandomisedResponse(epsilon=0.1, fresh=True),)))
+    (ceiling,) = ceilings(make_threat(query_budget=9, defences=(PerturbedLabels(epsilon=0.1, fresh=True),)))
     assert 0.5 < ceiling.accuracy < 1 / (1 + math.exp(-0.9))
 
 
@@ -99,7 +99,7 @@ def test_a_budget_paid_with_a_draw_for_every_query_is_void_where_labels_are_pert
 ) -> None:
     """One query asked often has scores of other labels and one draw: 4 labels came out, with an epsilon of 0.5 told."""
     noisy = ScoreNoise(model=GridLaplace(scale=200.0, step=2.0**-30), sticky=True)
-    pipeline = (noisy, PrivacyBudget(epsilon=0.5), RandomisedResponse(epsilon=1.0, fresh=fresh))
+    pipeline = (noisy, PrivacyBudget(epsilon=0.5), PerturbedLabels(epsilon=1.0, fresh=fresh))
     assert make_threat(n_records=4, defences=pipeline).label_epsilon == told
 
 
@@ -109,7 +109,7 @@ def test_a_budget_of_a_metric_that_may_have_no_score_is_void_where_labels_are_pe
     loss = Unadditive(metric=auc, n_records=1000)
     budgeted = (ScoreNoise(model=GridLaplace(scale=9.0, step=2.0**-30)), PrivacyBudget(epsilon=0.5))
     assert make_threat(metric=auc, loss=loss, defences=budgeted).label_epsilon == 0.5
-    behind = (*budgeted, RandomisedResponse(epsilon=1.0))
+    behind = (*budgeted, PerturbedLabels(epsilon=1.0))
     assert make_threat(metric=auc, loss=loss, defences=behind).label_epsilon == pytest.approx(1.0)
 
 
@@ -142,7 +142,7 @@ def test_an_arithmetic_that_nobody_bounds_has_no_ceiling(make_threat: Threat) ->
 
 @pytest.mark.parametrize(
     "pipeline",
-    [(noise(Uniform(tau=1.0)),), (), (Ladder(), noise(GridGaussian(step=FINE, scale=1.0))), (Round(decimals=2),)],
+    [(noise(Uniform(tau=1.0)),), (), (Ladder(), noise(GridGaussian(step=FINE, scale=1.0))), (RoundScore(decimals=2),)],
     ids=["bounded", "nothing", "after-ladder", "rounding"],
 )
 def test_what_is_not_private_has_no_ceiling(make_threat: Threat, pipeline: tuple[ScoreDefence, ...]) -> None:
@@ -158,8 +158,8 @@ def test_no_budget_or_no_clip_means_no_ceiling(make_threat: Threat) -> None:
 def test_rounding_before_noise_costs_a_step_and_after_it_nothing(make_threat: Threat) -> None:
     gauss = noise(GridGaussian(step=FINE, scale=0.05))
     (plain,) = ceilings(make_threat(query_budget=10, defences=(gauss,)))
-    (before,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=2), gauss)))
-    (after,) = ceilings(make_threat(query_budget=10, defences=(gauss, Round(decimals=2))))
+    (before,) = ceilings(make_threat(query_budget=10, defences=(RoundScore(decimals=2), gauss)))
+    (after,) = ceilings(make_threat(query_budget=10, defences=(gauss, RoundScore(decimals=2))))
     assert after.accuracy == plain.accuracy < before.accuracy
     moved = SPAN / 1000 + 0.01
     assert before.accuracy == pytest.approx(NormalDist().cdf(moved * math.sqrt(10) / (2 * 0.05)), abs=1e-8)
@@ -167,7 +167,7 @@ def test_rounding_before_noise_costs_a_step_and_after_it_nothing(make_threat: Th
 
 def test_noise_after_noise_and_rounding_is_judged_by_what_it_covers(make_threat: Threat) -> None:
     gauss = noise(GridGaussian(step=FINE, scale=0.05))
-    first, second = ceilings(make_threat(query_budget=10, defences=(gauss, Round(decimals=2), gauss)))
+    first, second = ceilings(make_threat(query_budget=10, defences=(gauss, RoundScore(decimals=2), gauss)))
     assert first.accuracy < second.accuracy
 
 
@@ -204,7 +204,7 @@ def test_without_a_clip_no_scale_is_finite(make_threat: Threat) -> None:
 
 
 def test_label_dp_of_the_game_has_the_printed_ceiling(make_threat: Threat) -> None:
-    threat = make_threat(n_records=3, defences=(RandomisedResponse(epsilon=1.0),), prior=(1 / 3, 2 / 3))
+    threat = make_threat(n_records=3, defences=(PerturbedLabels(epsilon=1.0),), prior=(1 / 3, 2 / 3))
     (ceiling,) = LabelDp().ceilings(threat)
     assert ceiling.accuracy == pytest.approx(0.7310586, abs=5e-8)
     # All three together .3907 for independent labels; who knows the counts gains the factor 1 / P(counts) = 9 / 4.
@@ -293,9 +293,9 @@ def test_no_ceiling_is_below_the_majority_guess(counts: list[int], queries: int,
     pipeline: dict[str, ScoreDefence] = {
         "laplace": noise(GridLaplace(step=FINE, scale=strength)),
         "gaussian": noise(GridGaussian(step=FINE, scale=strength)),
-        "response": RandomisedResponse(epsilon=strength),
-        "fresh": RandomisedResponse(epsilon=strength, fresh=True),
-        "round": Round(decimals=round(size + 3)),
+        "response": PerturbedLabels(epsilon=strength),
+        "fresh": PerturbedLabels(epsilon=strength, fresh=True),
+        "round": RoundScore(decimals=round(size + 3)),
         "subset": Subset(share=min(1.0, strength / 10)),
         "ladder": Ladder(step=strength),
         "hide": WorstCaseNoise(tau=strength),
@@ -346,7 +346,7 @@ def test_noise_that_is_enough_for_all_records_is_not_said_of_some(make_threat: T
 
     def lines(*stages: ScoreDefence) -> dict[str, float]:
         threat = make_threat(n_records=60).through((Clip(epsilon=0.01), *stages))
-        bounds = (Sensitivity(), OneQuery(), WorstCase(), ConstructionNoise(), HadamardNoise())
+        bounds = (Sensitivity(), OneQuery(), WorstCaseThreshold(), ConstructionNoise(), HadamardNoise())
         return {
             line.title: line.value for bound in bounds for line in bound.evaluate(threat) if line.quantity == "noise"
         }
@@ -356,5 +356,5 @@ def test_noise_that_is_enough_for_all_records_is_not_said_of_some(make_threat: T
     assert some == {laplace: pytest.approx(bare[laplace] * 60 / 18)}
     assert "one label per query" in bare
     assert "one label per query" not in secret
-    assert lines(Round(decimals=2))[laplace] == pytest.approx(bare[laplace] + 0.01)
+    assert lines(RoundScore(decimals=2))[laplace] == pytest.approx(bare[laplace] + 0.01)
     assert laplace not in lines(Ladder(step=0.01))

@@ -16,7 +16,7 @@ from labelinf_core.contracts.components import NoiseModel, Setting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import LITTLE, MUCH, Ceiling, left_to_gain
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.suite import read_suite
 from labelinf_core.plugin.descriptors import Kind
@@ -66,7 +66,7 @@ def from_a_suite(path: Path, stage: Spec) -> tuple[Ceiling, ...]:
         f"queries = {Q}\nattacks = ['majority']\ndefences = [['{CLIP}', {table(stage)}]]\n"
     )
     (cell,) = make_plan(read_suite(str(path), HOST), BUILDER, "test").cells
-    return Bench(builder=BUILDER).imply(cell).ceilings
+    return TrialRunner(builder=BUILDER).imply(cell).ceilings
 
 
 def test_there_is_something_to_compare() -> None:

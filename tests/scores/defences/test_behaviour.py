@@ -36,9 +36,9 @@ from labelinf_scores.defences.minimum_batch import MinimumBatch
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.privacy_budget import PrivacyBudget
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.defences.randomised_response import PerturbedLabels
 from labelinf_scores.defences.refuse_constructions import RefuseConstructions
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.snapping import Snapping
@@ -165,7 +165,7 @@ def test_constructions_are_refused_and_predictions_are_not(play: Play) -> None:
 def test_labels_are_perturbed_once_or_for_every_query(play: Play) -> None:
     labels = np.arange(200) % 2
     p = np.linspace(0.1, 0.9, 200)
-    once, fresh = (play(RandomisedResponse(epsilon=1.0, fresh=f), labels=labels) for f in (False, True))
+    once, fresh = (play(PerturbedLabels(epsilon=1.0, fresh=f), labels=labels) for f in (False, True))
     assert once.ask(p) == once.ask(p) != play(labels=labels).ask(p)
     assert fresh.ask(p) != fresh.ask(p)
     assert once.threat.label_epsilon == fresh.threat.answer_epsilon == 1.0
@@ -177,7 +177,7 @@ def test_labels_are_perturbed_once_or_for_every_query(play: Play) -> None:
 
 def test_two_perturbations_keep_a_label_as_often_as_both_together(play: Play) -> None:
     labels = np.arange(9) % 3
-    threat = play(RandomisedResponse(epsilon=1.0), RandomisedResponse(epsilon=2.0), labels=labels, n_classes=3).threat
+    threat = play(PerturbedLabels(epsilon=1.0), PerturbedLabels(epsilon=2.0), labels=labels, n_classes=3).threat
     first, second = (math.exp(e) / (math.exp(e) + 2) for e in (1.0, 2.0))
     assert threat.label_keep == pytest.approx(first * second + (1 - first) * (1 - second) / 2)
     assert threat.label_epsilon == 1.0
@@ -221,7 +221,7 @@ def test_the_debiased_score_errs_as_the_theory_says(play: Play) -> None:
     rho = 1 / (1 + math.e)
     gaps = np.log((1 - p) / p)
     expected = math.sqrt(rho * (1 - rho)) / (1 - 2 * rho) * math.sqrt(np.mean(gaps**2) / 500)
-    drawn = [play(RandomisedResponse(epsilon=1.0, debiased=True), labels=labels, seed=s).ask(p) for s in range(400)]
+    drawn = [play(PerturbedLabels(epsilon=1.0, debiased=True), labels=labels, seed=s).ask(p) for s in range(400)]
     assert np.std(drawn) == pytest.approx(expected, rel=0.15)
     assert np.mean(drawn) == pytest.approx(true_score(labels, p), abs=4.5 * expected / 20)
 
@@ -251,7 +251,7 @@ def test_a_secret_order_changes_whose_label_is_scored(play: Play) -> None:
 
 
 def test_rounding_is_noise_of_half_a_step(play: Play) -> None:
-    game = play(Round(decimals=2), Round(decimals=1))
+    game = play(RoundScore(decimals=2), RoundScore(decimals=1))
     assert game.ask(P) == round(round(play().ask(P), 2), 1)
     assert game.threat.decimals == 1
     assert game.threat.noise_bound == pytest.approx(0.055)
@@ -324,7 +324,7 @@ def test_sticky_noise_does_not_take_logits_for_probabilities(play: Play) -> None
 
 def test_a_factor_magnifies_the_jumps_of_rounding(play: Play) -> None:
     """Rounded to units and multiplied by up to 1.9, one label moves an answer by up to 1.9 more than by its cost."""
-    stages = (Clip(epsilon=0.01), Round(decimals=0), ScoreNoise(model=Multiplicative(alpha=0.9)))
+    stages = (Clip(epsilon=0.01), RoundScore(decimals=0), ScoreNoise(model=Multiplicative(alpha=0.9)))
     threat = play(*stages).threat
     assert threat.jump == pytest.approx(1.9)
     found = play(*stages, LaplaceDp(epsilon=1.0)).threat.noise[-1]
@@ -336,8 +336,8 @@ def test_a_factor_magnifies_the_jumps_of_rounding(play: Play) -> None:
 @pytest.mark.parametrize(
     "nearer",
     [
-        (Round(decimals=5), ScoreNoise(model=Multiplicative(alpha=0.9))),
-        (Round(decimals=5), ScoreNoise(model=Uniform(tau=0.1))),
+        (RoundScore(decimals=5), ScoreNoise(model=Multiplicative(alpha=0.9))),
+        (RoundScore(decimals=5), ScoreNoise(model=Uniform(tau=0.1))),
         (WorstCaseNoise(tau=0.5e-5),),
         (),
     ],
@@ -345,7 +345,7 @@ def test_a_factor_magnifies_the_jumps_of_rounding(play: Play) -> None:
 def test_noise_on_a_grid_puts_the_score_back_on_it(play: Play, nearer: tuple[ScoreDefence, ...]) -> None:
     """Whatever left the grid, answers are multiples of it; one label may move them by one step more."""
     grid = ScoreNoise(model=Geometric(scale=1.0, step=1e-5))
-    off, on = play(Clip(), *nearer, grid), play(Clip(), Round(decimals=5), grid)
+    off, on = play(Clip(), *nearer, grid), play(Clip(), RoundScore(decimals=5), grid)
     assert off.threat.jump == pytest.approx(play(Clip(), *nearer).threat.jump + 1e-5)
     assert on.threat.jump == pytest.approx(1e-5)
     for game in (off, on):
@@ -460,7 +460,7 @@ def test_no_scale_is_private_without_a_clip(play: Play, defence: ScoreDefence, n
 
 
 def test_calibration_counts_the_rounding_before_it(play: Play) -> None:
-    threat = play(Clip(epsilon=0.01), Round(decimals=1), LaplaceDp(epsilon=1.0)).threat
+    threat = play(Clip(epsilon=0.01), RoundScore(decimals=1), LaplaceDp(epsilon=1.0)).threat
     (noise,) = threat.noise
     assert isinstance(noise.model, GridLaplace)
     assert noise.model.scale == pytest.approx(math.log(99) / 8 + 0.1, rel=1e-3)
@@ -469,9 +469,14 @@ def test_calibration_counts_the_rounding_before_it(play: Play) -> None:
 def test_a_privacy_budget_pays_for_so_many_answers(play: Play) -> None:
     threat = play(Clip(), LaplaceDp(epsilon=0.1), PrivacyBudget(epsilon=1.0)).threat
     assert (threat.query_budget, threat.label_epsilon) == (10, 1.0)
-    perturbed = play(RandomisedResponse(epsilon=0.25, fresh=True), PrivacyBudget(epsilon=1.0)).threat
+    perturbed = play(PerturbedLabels(epsilon=0.25, fresh=True), PrivacyBudget(epsilon=1.0)).threat
     assert perturbed.query_budget == 4
-    grid = (Clip(), Round(decimals=3), ScoreNoise(model=Geometric(scale=1.0, step=0.001)), PrivacyBudget(epsilon=8.0))
+    grid = (
+        Clip(),
+        RoundScore(decimals=3),
+        ScoreNoise(model=Geometric(scale=1.0, step=0.001)),
+        PrivacyBudget(epsilon=8.0),
+    )
     assert play(*grid).threat.query_budget == math.floor(8.0 / (math.log(99) / 8 + 0.001))
     with pytest.raises(InputError, match="privacy-budget needs answers with pure label-DP"):
         play(Clip(), ScoreNoise(model=Gaussian(scale=1.0)), PrivacyBudget())
@@ -481,11 +486,11 @@ def test_a_privacy_budget_pays_for_so_many_answers(play: Play) -> None:
 
 @pytest.mark.parametrize(
     "late",
-    [Subset(), WorstCaseNoise(), Thresholdout(), RandomisedResponse(debiased=True)],
+    [Subset(), WorstCaseNoise(), Thresholdout(), PerturbedLabels(debiased=True)],
     ids=lambda defence: type(defence).__name__,
 )
 @pytest.mark.parametrize(
-    "early", [Round(), ScoreNoise(), RandomisedResponse(), Ladder()], ids=lambda defence: type(defence).__name__
+    "early", [RoundScore(), ScoreNoise(), PerturbedLabels(), Ladder()], ids=lambda defence: type(defence).__name__
 )
 def test_what_asks_several_times_must_stand_next_to_the_scorer(
     play: Play, early: ScoreDefence, late: ScoreDefence
@@ -496,7 +501,7 @@ def test_what_asks_several_times_must_stand_next_to_the_scorer(
 
 
 def test_defences_keep_no_secrets_in_what_is_public(play: Play) -> None:
-    pipeline = (Clip(), RandomisedResponse(), ScoreNoise(sticky=True), Subset())
+    pipeline = (Clip(), PerturbedLabels(), ScoreNoise(sticky=True), Subset())
     for order in ((pipeline[0], pipeline[3], pipeline[1], pipeline[2]),):
         game = play(*order)
         before = repr(game.oracle().threat)

@@ -59,7 +59,7 @@ def test_fewer_queries_and_noise_leave_a_part() -> None:
 
 def test_it_says_what_it_cannot_solve() -> None:
     board = ScoreChannel(loss=LogLoss(), scorer="float64")
-    assert "order" in Camouflage().refusal(board.threat(setting(20, PermuteLabels())))
-    assert "4000 unknowns" in Camouflage().refusal(board.threat(setting(5000)))
+    assert "order" in Camouflage().unsupported_reason(board.threat(setting(20, PermuteLabels())))
+    assert "4000 unknowns" in Camouflage().unsupported_reason(board.threat(setting(5000)))
     logits = ScoreChannel(loss=SigmoidLogLoss(), scorer="float64")
-    assert "probabilities" in Camouflage().refusal(logits.threat(setting(20)))
+    assert "probabilities" in Camouflage().unsupported_reason(logits.threat(setting(20)))

@@ -33,13 +33,13 @@ from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -138,14 +138,14 @@ def hammer(queries: int, soft: Callable[[NDArray[np.float64]], NDArray[np.float6
 
 
 def test_randomised_response_once_is_read_and_no_more() -> None:
-    result = tally((CLIP, RandomisedResponse(epsilon=1.0)), one_by_one, n_records=40, games=60)
+    result = tally((CLIP, PerturbedLabels(epsilon=1.0)), one_by_one, n_records=40, games=60)
     assert result.verdict is not Verdict.CONTRADICTION
     assert result.interval.low <= result.ceiling == pytest.approx(0.7310586, abs=1e-7)
     assert result.interval.high >= result.ceiling
 
 
 def test_labels_perturbed_anew_are_averaged_out_exactly_as_far_as_composition_says() -> None:
-    pipeline = (CLIP, RandomisedResponse(epsilon=0.5, fresh=True), QueryLimit(queries=5))
+    pipeline = (CLIP, PerturbedLabels(epsilon=0.5, fresh=True), QueryLimit(queries=5))
     result = tally(pipeline, hammer(5, np.sign), n_records=2, games=500, targets=[0])
     assert result.verdict is not Verdict.CONTRADICTION
     assert result.interval.low <= result.ceiling <= result.interval.high
@@ -177,7 +177,7 @@ def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     "noise",
     [
         pytest.param((ScoreNoise(model=Geometric(scale=SPAN / 2, step=2.0**-6)),), marks=pytest.mark.slow),
-        (Round(decimals=1), ScoreNoise(model=Geometric(scale=2.4, step=0.1))),
+        (RoundScore(decimals=1), ScoreNoise(model=Geometric(scale=2.4, step=0.1))),
     ],
     ids=["geometric", "rounded"],
 )
@@ -194,12 +194,12 @@ class FloatSum(ScoreDefence):
 
     model: Geometric
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _FloatSum(self.model, rng)
 
 
 @attrs.frozen
-class _FloatSum(ActiveDefence):
+class _FloatSum(ActiveScoreDefence):
     model: Geometric
     rng: np.random.Generator
 
@@ -231,7 +231,7 @@ def test_geometric_noise_on_a_rounded_score_leaves_nothing_in_the_low_bits() -> 
     n, step = 60, 1e-4
     model = Geometric(scale=SPAN * 5, step=step)
     attack = by_low_bits(4, step)
-    before = (CLIP, Round(decimals=4))
+    before = (CLIP, RoundScore(decimals=4))
     result = tally((*before, ScoreNoise(model=model), QueryLimit(queries=n)), attack, n_records=n, games=30)
     assert result.ceiling < 0.6
     assert result.interval.low <= result.ceiling
@@ -299,7 +299,9 @@ def test_rounded_scores_give_no_more_than_they_count() -> None:
                 left -= gaps[row] * guess[row]
         return guess
 
-    result = tally((CLIP, Round(decimals=0), QueryLimit(queries=2)), blocks, n_records=10, games=200, balanced=True)
+    result = tally(
+        (CLIP, RoundScore(decimals=0), QueryLimit(queries=2)), blocks, n_records=10, games=200, balanced=True
+    )
     assert result.ceiling < 1
     assert result.verdict is not Verdict.CONTRADICTION
 
@@ -326,11 +328,11 @@ def test_an_unclipped_ladder_gives_twelve_labels_in_one_answer() -> None:
 class ReusedSeed(ScoreNoise):
     """Broken: every query draws the same noise, whatever it asks."""
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Reused(self.model, int(rng.integers(2**32)))
 
 
-class _Reused(ActiveDefence):
+class _Reused(ActiveScoreDefence):
     def __init__(self, model: Any, seed: int) -> None:
         self._model = model
         self._seed = seed
@@ -343,7 +345,7 @@ class _Reused(ActiveDefence):
 class OffByN(LaplaceDp):
     """Broken: tells the right scale and draws with one that is N times too small."""
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         right = self.model(threat)
         return ScoreNoise(model=GridLaplace(step=FINE, scale=right.scale / threat.n_records)).start(threat, rng)
 

@@ -19,8 +19,8 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
@@ -63,7 +63,7 @@ def play(
     channel = ScoreChannel(loss=LogLoss(), scorer=scorer)
     game = setting(attack, labels, defences, n_classes)
     threat = channel.threat(game)
-    assert attack.refusal(threat) == ""
+    assert attack.unsupported_reason(threat) == ""
     rngs = np.random.default_rng(seed).spawn(2)
     outcome = channel.play(game, curator_rng=rngs[0], attack_rng=rngs[1])
     return Bout(outcome=outcome, promise=attack.promise(threat))
@@ -76,59 +76,59 @@ def coins(n: int, share: float = 0.5, seed: int = 0) -> Any:
 @pytest.mark.parametrize("scorer", ["float64", "exact"])
 def test_unclipped_one_answer_tells_all_twelve_labels(scorer: str) -> None:
     for seed in range(20):
-        bout = play(LADDER, labels=coins(12, seed=seed), scorer=scorer)
-        assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (12, 1, True)
+        run_trial = play(LADDER, labels=coins(12, seed=seed), scorer=scorer)
+        assert (run_trial.outcome.n_correct, run_trial.outcome.queries, run_trial.certified) == (12, 1, True)
 
 
 def test_scikit_learns_own_clip_gives_306_labels_in_77_queries() -> None:
-    bout = play(LADDER, labels=coins(306))
-    assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (306, 77, True)
+    run_trial = play(LADDER, labels=coins(306))
+    assert (run_trial.outcome.n_correct, run_trial.outcome.queries, run_trial.certified) == (306, 77, True)
 
 
 def test_where_the_clip_is_narrow_the_edge_tells_one_label_a_query() -> None:
     """The widest row moves a score by 1.5 steps: too few rungs for two labels, but no more than an edge is needed."""
-    bout = play(NARROW, LADDER, labels=coins(306))
-    assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (306, 307, True)
-    assert bout.outcome.evidence["read by"] == "the edge"
+    run_trial = play(NARROW, LADDER, labels=coins(306))
+    assert (run_trial.outcome.n_correct, run_trial.outcome.queries, run_trial.certified) == (306, 307, True)
+    assert run_trial.outcome.evidence["read by"] == "the edge"
 
 
 @pytest.mark.parametrize(("defences", "reads"), [((), "rungs"), ((NARROW,), "the edge")])
 def test_rows_that_sum_to_one_descend_as_well(defences: tuple[ScoreDefence, ...], reads: str) -> None:
-    bout = play(EnforceRowSums(action="reject"), *defences, LADDER, labels=coins(120, 0.4))
-    assert bout.outcome.n_correct == 120
-    assert bout.outcome.evidence["read by"] == reads
-    assert bout.promise is None
+    run_trial = play(EnforceRowSums(action="reject"), *defences, LADDER, labels=coins(120, 0.4))
+    assert run_trial.outcome.n_correct == 120
+    assert run_trial.outcome.evidence["read by"] == reads
+    assert run_trial.promise is None
 
 
 def test_more_records_than_rungs_are_not_all_read() -> None:
     """115 rungs for 175 records of the rarer class: the Ladder holds what lies below."""
-    bout = play(NARROW, Ladder(step=0.04), labels=coins(350))
-    read = bout.outcome.evidence["labels read"]
+    run_trial = play(NARROW, Ladder(step=0.04), labels=coins(350))
+    read = run_trial.outcome.evidence["labels read"]
     assert 175 < read < 350
-    assert bout.outcome.n_correct >= read
-    assert bout.outcome.evidence["ended"] == "no rungs left"
-    assert not bout.certified
+    assert run_trial.outcome.n_correct >= read
+    assert run_trial.outcome.evidence["ended"] == "no rungs left"
+    assert not run_trial.certified
 
 
 def test_several_classes_are_read_by_their_rungs() -> None:
     labels = np.random.default_rng(0).integers(0, 3, 90)
-    bout = play(Ladder(step=0.001), labels=labels, n_classes=3)
-    assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (90, 18, True)
+    run_trial = play(Ladder(step=0.001), labels=labels, n_classes=3)
+    assert (run_trial.outcome.n_correct, run_trial.outcome.queries, run_trial.certified) == (90, 18, True)
 
 
-@pytest.mark.parametrize("defence", [Round(decimals=4), RandomisedResponse(epsilon=4.0)])
+@pytest.mark.parametrize("defence", [RoundScore(decimals=4), PerturbedLabels(epsilon=4.0)])
 def test_rounding_and_labels_perturbed_once_do_not_stop_it(defence: ScoreDefence) -> None:
-    bout = play(defence, LADDER, labels=coins(100))
-    assert bout.outcome.evidence["labels read"] == 100
-    assert bout.outcome.n_correct >= (100 if isinstance(defence, Round) else 93)
+    run_trial = play(defence, LADDER, labels=coins(100))
+    assert run_trial.outcome.evidence["labels read"] == 100
+    assert run_trial.outcome.n_correct >= (100 if isinstance(defence, RoundScore) else 93)
 
 
 @pytest.mark.parametrize(
     ("nearer", "error"),
     [
         ((), 0.0),
-        ((Round(decimals=4),), 5e-5),
-        ((Round(decimals=4), Round(decimals=3)), 5.5e-4),
+        ((RoundScore(decimals=4),), 5e-5),
+        ((RoundScore(decimals=4), RoundScore(decimals=3)), 5.5e-4),
         ((WorstCaseNoise(tau=2e-4),), 2e-4),
     ],
 )
@@ -137,7 +137,7 @@ def test_what_stands_nearer_to_the_scorer_is_part_of_the_error(
     nearer: tuple[ScoreDefence, ...], error: float, after: bool
 ) -> None:
     """Worst-case noise has no variance: its bound alone tells that it is there, and a Ladder hides the bound."""
-    defences = (*nearer, LADDER, *([Round(decimals=5)] if after else []))
+    defences = (*nearer, LADDER, *([RoundScore(decimals=5)] if after else []))
     channel = ScoreChannel(loss=LogLoss(), scorer="exact")
     threat = channel.threat(setting(LadderDescent(), coins(50), defences))
     promise = LadderDescent().promise(threat)
@@ -148,9 +148,9 @@ def test_what_stands_nearer_to_the_scorer_is_part_of_the_error(
 
 @pytest.mark.parametrize("tau", [0.0004, 0.0009])
 def test_bounded_noise_below_a_tenth_of_a_step_is_survived(tau: float) -> None:
-    bout = play(WorstCaseNoise(tau=tau), LADDER, labels=coins(100), scorer="exact")
-    assert bout.certified
-    assert bout.outcome.n_correct == 100
+    run_trial = play(WorstCaseNoise(tau=tau), LADDER, labels=coins(100), scorer="exact")
+    assert run_trial.certified
+    assert run_trial.outcome.n_correct == 100
 
 
 @pytest.mark.parametrize("rounded", [False, True])
@@ -161,18 +161,18 @@ def test_bounded_noise_below_a_tenth_of_a_step_is_survived(tau: float) -> None:
 def test_single_precision_without_a_clip_keeps_its_promise(n: int, n_classes: int, step: float, rounded: bool) -> None:
     """Below 2**-126 costs come in jumps that no query can aim between: the descent begins above."""
     labels = np.random.default_rng(n).integers(0, n_classes, n)
-    defences = (*([Round(decimals=5)] if rounded else []), Ladder(step=step))
-    bout = play(*defences, labels=labels, scorer="float32", n_classes=n_classes)
-    assert bout.outcome.queries > 0
-    assert bout.certified
-    assert bout.outcome.n_correct == n
+    defences = (*([RoundScore(decimals=5)] if rounded else []), Ladder(step=step))
+    run_trial = play(*defences, labels=labels, scorer="float32", n_classes=n_classes)
+    assert run_trial.outcome.queries > 0
+    assert run_trial.certified
+    assert run_trial.outcome.n_correct == n
 
 
 def test_it_ends_with_its_budget() -> None:
-    bout = play(LADDER, QueryLimit(queries=5), labels=coins(100))
-    assert bout.outcome.queries == 5
-    assert bout.outcome.evidence["labels read"] == 30
-    assert not bout.certified
+    run_trial = play(LADDER, QueryLimit(queries=5), labels=coins(100))
+    assert run_trial.outcome.queries == 5
+    assert run_trial.outcome.evidence["labels read"] == 30
+    assert not run_trial.certified
 
 
 @settings(max_examples=40)
@@ -187,7 +187,7 @@ def test_whatever_the_labels_a_certified_descent_reads_them_all(labels: list[int
     channel = ScoreChannel(loss=LogLoss(), scorer="float64" if narrow else "sklearn")
     game = setting(attack, labels, defences)
     threat = channel.threat(game)
-    if attack.refusal(threat):
+    if attack.unsupported_reason(threat):
         return
     rngs = np.random.default_rng(0).spawn(2)
     outcome = channel.play(game, curator_rng=rngs[0], attack_rng=rngs[1])
@@ -203,7 +203,7 @@ def test_whatever_the_labels_a_certified_descent_reads_them_all(labels: list[int
         ((ScoreNoise(model=Gaussian(scale=0.01)), LADDER), "needs scores without noise"),
         ((PermuteLabels(), LADDER), "order that does not change"),
         ((Subset(share=0.5), LADDER), "over all records"),
-        ((Round(decimals=2), LADDER), "no label stands out"),
+        ((RoundScore(decimals=2), LADDER), "no label stands out"),
         ((NARROW, WorstCaseNoise(tau=0.004), LADDER), "no label stands out"),
         ((Ladder(step=0.019), Ladder(step=0.02)), "no label stands out"),
     ],
@@ -211,20 +211,22 @@ def test_whatever_the_labels_a_certified_descent_reads_them_all(labels: list[int
 def test_it_says_what_it_cannot_descend(defences: tuple[ScoreDefence, ...], reason: str) -> None:
     channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
     game = setting(LadderDescent(), coins(50), defences)
-    assert reason in LadderDescent().refusal(channel.threat(game))
+    assert reason in LadderDescent().unsupported_reason(channel.threat(game))
 
 
 def test_losses_of_logits_and_many_classes_in_proper_rows_are_refused() -> None:
     logits = ScoreChannel(loss=SigmoidLogLoss(), scorer="float64")
-    assert "log-loss" in LadderDescent().refusal(logits.threat(setting(LadderDescent(), coins(50), (LADDER,))))
+    assert "log-loss" in LadderDescent().unsupported_reason(
+        logits.threat(setting(LadderDescent(), coins(50), (LADDER,)))
+    )
     many = setting(LadderDescent(), np.arange(30) % 3, (EnforceRowSums(), LADDER), 3)
     three = ScoreChannel(loss=LogLoss(), scorer="sklearn").threat(many)
-    assert "more than two classes" in LadderDescent().refusal(three)
+    assert "more than two classes" in LadderDescent().unsupported_reason(three)
 
 
 def test_an_attack_that_ignores_the_ladder_is_no_evidence_against_it() -> None:
     channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
-    assert Hybrid().refusal(channel.threat(setting(LadderDescent(), coins(50), (LADDER,)))) != ""
+    assert Hybrid().unsupported_reason(channel.threat(setting(LadderDescent(), coins(50), (LADDER,)))) != ""
 
 
 @pytest.mark.parametrize("kind", [FreeOffset, CountedOffset])

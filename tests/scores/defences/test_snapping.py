@@ -16,7 +16,7 @@ from labelinf_scores.audit.strongest import attacks
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.scoring import Query
@@ -28,7 +28,7 @@ BUILDER = Builder(Host.load())
 CHANNEL = ScoreChannel(loss=LogLoss(), scorer="float64")
 
 
-def spread(*defences: Clip | Snapping | Round) -> tuple[float, float]:
+def spread(*defences: Clip | Snapping | RoundScore) -> tuple[float, float]:
     """Return the standard deviation that is told, and the one of 400 answers."""
     threat = CHANNEL.threat(Setting(data=DATA, defences=defences))
     curator = CHANNEL.curator(DATA.labels, threat, np.random.default_rng(0))
@@ -44,7 +44,7 @@ def test_the_noise_is_what_is_told() -> None:
 
 def test_a_coarser_answer_further_out_adds_no_noise() -> None:
     """Rounding to tenths hides noise of .007 altogether; calibrated to the rounding, it would be .16."""
-    _, seen = spread(Clip(epsilon=0.01), Snapping(epsilon=1), Round(decimals=1))
+    _, seen = spread(Clip(epsilon=0.01), Snapping(epsilon=1), RoundScore(decimals=1))
 
     assert seen < 0.01
 

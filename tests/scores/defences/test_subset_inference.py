@@ -16,8 +16,8 @@ from labelinf_scores.attacks.subset_inference import LEFT_OUT, SubsetInference, 
 from labelinf_scores.bounds.unseen import Unseen
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.permute_labels import PermuteLabels
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
@@ -41,7 +41,7 @@ def game(n: int, *defences: ScoreDefence, n_classes: int = 2, seed: int = 0, att
 
 def play(setting: Setting, board: ScoreChannel, seed: int = 0) -> Outcome:
     assert setting.attack is not None
-    assert setting.attack.refusal(board.threat(setting)) == ""
+    assert setting.attack.unsupported_reason(board.threat(setting)) == ""
     rngs = np.random.default_rng(seed).spawn(2)
     return board.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
 
@@ -107,13 +107,13 @@ def test_other_arithmetic_tells_fewer_or_more(scorer: str) -> None:
 
 
 def test_rounded_scores_are_read_a_few_records_at_a_time() -> None:
-    outcome = play(game(120, Subset(share=0.4), Round(decimals=4)), channel())
+    outcome = play(game(120, Subset(share=0.4), RoundScore(decimals=4)), channel())
     assert outcome.evidence["seen in the subset"] == 48
     assert 2 <= outcome.evidence["records per query"] < 10
 
 
 def test_labels_perturbed_once_are_read_as_they_are_scored() -> None:
-    outcome = play(game(120, Subset(share=0.4), RandomisedResponse(epsilon=3.0)), channel())
+    outcome = play(game(120, Subset(share=0.4), PerturbedLabels(epsilon=3.0)), channel())
     assert outcome.evidence["seen in the subset"] == 48
 
 
@@ -139,8 +139,8 @@ def test_it_ends_with_its_budget() -> None:
         ((Subset(share=0.5), ScoreNoise(model=Gaussian(scale=0.1))), 2, "without noise"),
         ((Subset(share=0.5), Ladder()), 2, "improvements alone"),
         ((Subset(share=0.5), PermuteLabels()), 2, "order that does not change"),
-        ((Subset(share=0.5), Round(decimals=0)), 2, "no record stands out"),
+        ((Subset(share=0.5), RoundScore(decimals=0)), 2, "no record stands out"),
     ],
 )
 def test_it_says_what_it_cannot_read(defences: tuple[ScoreDefence, ...], n_classes: int, reason: str) -> None:
-    assert reason in INFER.refusal(channel().threat(game(60, *defences, n_classes=n_classes)))
+    assert reason in INFER.unsupported_reason(channel().threat(game(60, *defences, n_classes=n_classes)))

@@ -21,7 +21,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Curator, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -96,7 +96,7 @@ def test_an_attack_reaches_no_source_of_noise_through_its_oracle() -> None:
             oracle.query(np.linspace(0.1, 0.9, 20))
         reached = list(_in_view(oracle))
         assert any(thing is threat for thing in reached)
-        secret = np.random.Generator | ActiveDefence | Curator | bytes
+        secret = np.random.Generator | ActiveScoreDefence | Curator | bytes
         assert not any(isinstance(thing, secret) and not isinstance(thing, ScoreDefence) for thing in reached)
 
 

@@ -28,10 +28,10 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, ScoreDefence
 from labelinf_scores.game.effects import (
     Added,
     Budgeted,
@@ -78,12 +78,12 @@ class Coarse(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Rounded(step=self.step),) if self.told else super().does(threat)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return Rounding(self.step)
 
 
 @attrs.frozen
-class Rounding(ActiveDefence):
+class Rounding(ActiveScoreDefence):
     step: float
 
     def answer(self, labels: Any, query: Any, ask: Any) -> float:
@@ -133,7 +133,7 @@ def test_behind_a_stage_that_says_nothing_there_is_no_ceiling() -> None:
 @pytest.mark.parametrize("nearer", [True, False])
 @pytest.mark.parametrize(
     "stage",
-    [QueryLimit(queries=2), Subset(share=0.3), PermuteLabels(), Round(decimals=2)],
+    [QueryLimit(queries=2), Subset(share=0.3), PermuteLabels(), RoundScore(decimals=2)],
     ids=str,
 )
 def test_nothing_is_bounded_beside_an_unknown_stage_but_what_holds_for_any(stage: ScoreDefence, nearer: bool) -> None:
@@ -156,7 +156,7 @@ def test_attacks_play_behind_an_unknown_stage_and_promise_nothing(attack: str) -
     channel = ScoreChannel(loss=LogLoss(), scorer="sklearn", queries=20)
     threat = channel.threat(setting)
     assert played.promise(threat) is None
-    if played.refusal(threat):
+    if played.unsupported_reason(threat):
         return
     rngs = np.random.default_rng(0).spawn(2)
     outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
@@ -226,7 +226,7 @@ def test_what_is_unknown_is_named(program: str) -> None:
 
 def test_a_channel_that_lists_no_effects_understands_none() -> None:
     threat = ThreatModel(n_records=10, n_classes=2, prior=(0.5, 0.5), effects=(Rounded(step=0.1),))
-    assert threat.unsaid == ("Rounded",)
+    assert threat.undeclared == ("Rounded",)
     assert math.isinf(threat.label_epsilon)
     assert ceilings(threat) == []
 
@@ -234,7 +234,7 @@ def test_a_channel_that_lists_no_effects_understands_none() -> None:
 def test_an_effect_of_somebody_elses_making_is_kept_as_it_is_stated_and_folded_as_unknown() -> None:
     threat = told(Claiming(effect=(Custom(step=1.0),)))
     assert threat.effects == (Custom(step=1.0),)
-    assert threat.unsaid == ("Custom",)
+    assert threat.undeclared == ("Custom",)
     assert not threat.known
 
 
@@ -260,10 +260,10 @@ def test_a_scorer_that_declares_nothing_is_unknown(program: str) -> None:
 
 
 def test_what_is_supposed_leaves_the_unknown_out_and_stays_uncertain() -> None:
-    threat = told(Round(decimals=2), Coarse(told=False))
-    assert threat.supposed.noise_bound == 0.005
-    assert not threat.supposed.known
-    assert told().supposed.known
+    threat = told(RoundScore(decimals=2), Coarse(told=False))
+    assert threat.optimistic.noise_bound == 0.005
+    assert not threat.optimistic.known
+    assert told().optimistic.known
     assert threat.supposing(Supposed(bound=0.25, std=0.1)).noise_std == 0.1
 
 
@@ -272,18 +272,18 @@ def test_a_stage_is_told_of_the_stages_nearer_to_the_scorer_only() -> None:
 
     @attrs.frozen(kw_only=True)
     class Listening(Coarse):
-        def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
             heard.append(threat.effects)
-            return ActiveDefence()
+            return ActiveScoreDefence()
 
-    pipeline = (Clip(epsilon=0.1), Listening(step=1.0), Round(decimals=3))
+    pipeline = (Clip(epsilon=0.1), Listening(step=1.0), RoundScore(decimals=3))
     ScoreChannel(loss=LogLoss(), scorer="float64").curator(LABELS.labels, told(*pipeline), np.random.default_rng(0))
     assert heard == [(Clipped(epsilon=0.1),)]
 
 
 def test_the_ladder_is_told_apart_whatever_stands_beside_it() -> None:
     ladder = BUILDER.build(Kind.DEFENCE, "ladder(step=0.01)", "test")
-    for order in itertools.permutations((ladder, Round(decimals=2))):
+    for order in itertools.permutations((ladder, RoundScore(decimals=2))):
         threat = told(*order)
         assert (threat.noise_bound, threat.beside_ladder.noise_bound) == (math.inf, 0.005)
     assert math.isinf(told(ladder, ladder).beside_ladder.noise_bound)

@@ -108,7 +108,7 @@ def test_nothing_of_it_is_known_to_a_bound() -> None:
     for score in (lambda y, p: costs(y, p).mean(), lambda y, p: np.average(costs(y, p), weights=WEIGHTS)):
         threat = found(score).threat(data, 30)
         assert not threat.known
-        assert "theirs" in threat.unsaid
+        assert "theirs" in threat.undeclared
 
 
 def test_which_records_are_scored_is_seen_where_every_one_of_them_always_counts() -> None:

@@ -14,8 +14,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_papers.attacks.gentle_networks import GentleNetworks
 from labelinf_papers.attacks.mutnet import SubmittedMutNet
 from labelinf_papers.mutnet import (
-    Activation,
-    Layer,
+    ModelActivation,
+    ModelLayer,
     MutNet,
     batch_head,
     for_any_sign,
@@ -27,7 +27,7 @@ from labelinf_scores.bounds.constructions import ConstructionNoise
 from labelinf_scores.bounds.hadamard import HadamardNoise
 from labelinf_scores.bounds.unseen import Unseen
 from labelinf_scores.defences.refuse_constructions import RefuseConstructions
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.models import ModelBoard, Run
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -107,7 +107,10 @@ def test_behind_secret_records_one_at_a_time_nobody_beats_a_blind_guess() -> Non
     """The score is the same when two records change places with their labels: of which is which, nothing is told."""
     threat = ScoreChannel(model=Run.HIDDEN_ROWS).threat(Setting(data=labelled([0, 0, 0, 0, 1, 1])))
 
-    assert SubmittedMutNet().refusal(threat) == "a model that sees one secret record at a time cannot tell which it is"
+    assert (
+        SubmittedMutNet().unsupported_reason(threat)
+        == "a model that sees one secret record at a time cannot tell which it is"
+    )
     assert min(ceiling.accuracy for ceiling in Unseen().ceilings(threat)) == pytest.approx(4 / 6)
     assert (*ConstructionNoise().evaluate(threat), *HadamardNoise().evaluate(threat)) == ()  # of what no row can name
 
@@ -134,7 +137,7 @@ def test_a_detector_that_sees_features_refuses_what_names_records_and_lets_gentl
     assert play(SubmittedMutNet())[0] == 1
     assert play(SubmittedMutNet(), looks)[0] < 0.7  # all was refused, and it guesses the larger class: two thirds
     assert play(GentleNetworks(), looks) == (1.0, 0)
-    assert play(GentleNetworks(), looks, Round(decimals=1))[0] < 0.95
+    assert play(GentleNetworks(), looks, RoundScore(decimals=1))[0] < 0.95
 
 
 def test_without_the_features_the_same_detector_does_not_see_it() -> None:
@@ -161,7 +164,7 @@ def test_who_sends_the_wrong_thing_is_refused_and_pays_for_it() -> None:
         lambda: board.submit(published(np.array([0.5]), n_features=7, rng=np.random.default_rng(0))),
         lambda: board.submit(
             MutNet(
-                layers=(Layer(weights=np.ones((18, 5)), bias=np.ones(5), activation=Activation.SIGMOID),),
+                layers=(ModelLayer(weights=np.ones((18, 5)), bias=np.ones(5), activation=ModelActivation.SIGMOID),),
                 whole_batch=True,
             )
         ),
@@ -170,8 +173,8 @@ def test_who_sends_the_wrong_thing_is_refused_and_pays_for_it() -> None:
             wrong()
     assert board.spent == 4
     threat: ThreatModel = ScoreChannel().threat(Setting(data=labelled([0, 1])))
-    assert SubmittedMutNet().refusal(threat) == "sends models, and this board scores predictions"
-    assert Hybrid().refusal(board.threat) == "sends no models"
+    assert SubmittedMutNet().unsupported_reason(threat) == "sends models, and this board scores predictions"
+    assert Hybrid().unsupported_reason(board.threat) == "sends no models"
     assert Hybrid().promise(board.threat) is None
 
 
@@ -204,15 +207,15 @@ def test_what_a_board_of_models_cannot_be_is_said(channel: ScoreChannel, data: L
 def test_records_that_look_alike_are_not_told_apart() -> None:
     data = labelled([0, 1, 0, 1], np.ones((4, 2)))
     threat = ScoreChannel(model=Run.ROWS).threat(Setting(data=data))
-    assert SubmittedMutNet().refusal(threat) == "needs records that differ in their features"
-    assert SubmittedMutNet().refusal(ScoreChannel(model=Run.BATCH).threat(Setting(data=data))) == ""
+    assert SubmittedMutNet().unsupported_reason(threat) == "needs records that differ in their features"
+    assert SubmittedMutNet().unsupported_reason(ScoreChannel(model=Run.BATCH).threat(Setting(data=data))) == ""
 
 
 def test_many_records_are_run_in_parts() -> None:
     board = ModelBoard.of(Run.ROWS, labelled(np.arange(5000) % 2, None))
     assert board is not None
-    wide = Layer(weights=np.ones((1, 4096)), bias=np.zeros(4096), activation=Activation.RELU)
-    last = Layer(weights=np.full((4096, 1), 1 / 4096), bias=np.zeros(1), activation=Activation.SIGMOID)
+    wide = ModelLayer(weights=np.ones((1, 4096)), bias=np.zeros(4096), activation=ModelActivation.RELU)
+    last = ModelLayer(weights=np.full((4096, 1), 1 / 4096), bias=np.zeros(1), activation=ModelActivation.SIGMOID)
     assert board.features is not None
     expected = 1 / (1 + np.exp(-np.maximum(board.features[:, 0], 0)))
     assert board.outputs(MutNet(layers=(wide, last))) == pytest.approx(expected)

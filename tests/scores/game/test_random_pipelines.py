@@ -30,7 +30,7 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Curator, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Clipped, Moved, Rounded, Sampled, ScoreEffect
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.oracle import ScoreOracle
@@ -83,7 +83,7 @@ class Stage(ScoreDefence):
     kind: str
     size: float = 0.1
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return Outside(self, rng)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -91,7 +91,7 @@ class Stage(ScoreDefence):
 
 
 @attrs.frozen
-class Outside(ActiveDefence):
+class Outside(ActiveScoreDefence):
     stage: Stage
     rng: np.random.Generator
 

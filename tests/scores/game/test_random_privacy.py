@@ -37,8 +37,8 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.privacy_budget import PrivacyBudget
 from labelinf_scores.defences.query_limit import QueryLimit
-from labelinf_scores.defences.randomised_response import RandomisedResponse
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.randomised_response import PerturbedLabels
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.curator import ScoreDefence
@@ -69,8 +69,8 @@ class Outside(ScoreDefence):
 
 
 STAGES: tuple[ScoreDefence, ...] = (
-    *(Clip(epsilon=0.1), Clip(epsilon=0.3), Round(decimals=0), Round(decimals=1), PermuteLabels()),
-    *(RandomisedResponse(epsilon=0.7), RandomisedResponse(epsilon=1.5), RandomisedResponse(epsilon=1.2, fresh=True)),
+    *(Clip(epsilon=0.1), Clip(epsilon=0.3), RoundScore(decimals=0), RoundScore(decimals=1), PermuteLabels()),
+    *(PerturbedLabels(epsilon=0.7), PerturbedLabels(epsilon=1.5), PerturbedLabels(epsilon=1.2, fresh=True)),
     *(Subset(share=0.5), Subset(share=0.75, fresh=True), QueryLimit(queries=1), QueryLimit(queries=2)),
     *(ScoreNoise(model=GridLaplace(scale=0.4, step=0.4)), ScoreNoise(model=GridLaplace(scale=0.8, step=0.5))),
     *(ScoreNoise(model=GridGaussian(scale=0.5, step=0.25)), ScoreNoise(model=TwoPoint(tau=0.3))),
@@ -146,7 +146,7 @@ def _seen(value: float) -> float:
 
 def _coins(stage: ScoreDefence, n_records: int) -> list[tuple[Any, float]]:
     """Return what a stage may draw for a whole game, and how likely."""
-    if isinstance(stage, RandomisedResponse) and not stage.fresh:
+    if isinstance(stage, PerturbedLabels) and not stage.fresh:
         return _flips(stage, n_records)
     if isinstance(stage, Subset) and not stage.fresh:
         rows = list(itertools.combinations(range(n_records), max(1, round(stage.share * n_records))))
@@ -157,7 +157,7 @@ def _coins(stage: ScoreDefence, n_records: int) -> list[tuple[Any, float]]:
     return [(None, 1.0)]
 
 
-def _flips(stage: RandomisedResponse, n_records: int) -> list[tuple[Any, float]]:
+def _flips(stage: PerturbedLabels, n_records: int) -> list[tuple[Any, float]]:
     keep = keep_probability(stage.epsilon, 2)
     return [
         (flips, math.prod(1 - keep if flip else keep for flip in flips))
@@ -185,11 +185,11 @@ def _behind(ask: Ask, stage_and_coin: tuple[ScoreDefence, Any]) -> Ask:
         match stage:
             case Clip():
                 return ask(labels, tuple(min(max(value, stage.epsilon), 1 - stage.epsilon) for value in query))
-            case Round():
+            case RoundScore():
                 return _mapped(ask(labels, query), lambda value: round(value, stage.decimals))
-            case RandomisedResponse(fresh=True):
+            case PerturbedLabels(fresh=True):
                 return _mixed((ask(_flipped(labels, flips), query), p) for flips, p in _flips(stage, len(labels)))
-            case RandomisedResponse():
+            case PerturbedLabels():
                 return ask(_flipped(labels, coin), query)
             case Subset(fresh=True):
                 rows = list(itertools.combinations(range(len(labels)), max(1, round(stage.share * len(labels)))))
@@ -297,7 +297,7 @@ def one_answer_costs_what_is_told(game: Game) -> None:
 def labels_survive_as_often_as_told(game: Game) -> None:
     kept = 1.0
     for stage in game.pipeline:
-        if isinstance(stage, RandomisedResponse):
+        if isinstance(stage, PerturbedLabels):
             keep = keep_probability(stage.epsilon, 2)
             kept = kept * keep + (1 - kept) * (1 - keep)
     if game.threat.known:
@@ -333,8 +333,8 @@ def nothing_false(game: Game) -> None:
 
 
 PRIVATE = (
-    (RandomisedResponse(epsilon=0.7),),
-    (RandomisedResponse(epsilon=1.2, fresh=True),),
+    (PerturbedLabels(epsilon=0.7),),
+    (PerturbedLabels(epsilon=1.2, fresh=True),),
     (ScoreNoise(model=GridLaplace(scale=0.8, step=0.5)), PrivacyBudget(epsilon=4.0)),
     (
         ScoreNoise(model=GridLaplace(scale=0.8, step=0.5)),

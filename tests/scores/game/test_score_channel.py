@@ -11,7 +11,7 @@ from labelinf_core.contracts.errors import ComponentError, InputError, QueriesEx
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_papers.set_valued import discrete_lp
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
@@ -44,7 +44,7 @@ class Foreign(Attack):
     pass
 
 
-class _Adding(ActiveDefence):
+class _Adding(ActiveScoreDefence):
     def __init__(self, amount: float, twice: bool) -> None:
         self.amount, self.twice = amount, twice
 
@@ -61,21 +61,21 @@ class Adding(ScoreDefence):
     twice: bool = False
     random: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Adding(float(rng.random()) if self.random else self.amount, self.twice)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=abs(self.amount)),)
 
 
-class _Flipping(ActiveDefence):
+class _Flipping(ActiveScoreDefence):
     def answer(self, labels: np.ndarray, query: Query, ask: Ask) -> Answer:
         return ask(1 - labels, query)
 
 
 @attrs.frozen(kw_only=True)
 class Flipping(ScoreDefence):
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Flipping()
 
 

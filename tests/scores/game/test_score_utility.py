@@ -15,7 +15,7 @@ from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.refuse_constructions import RefuseConstructions
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
@@ -56,7 +56,7 @@ def test_nothing_is_lost_without_a_defence(made: Panel) -> None:
 
 
 def test_rounding_errs_by_half_a_step_at_most(made: Panel) -> None:
-    found = measure(made, Round(decimals=3))
+    found = measure(made, RoundScore(decimals=3))
     assert 0 < found.mean_error <= found.max_error <= 0.0005 + 1e-12
     assert found.rank_correlation == 1
 
@@ -81,7 +81,7 @@ def test_refused_submissions_are_counted_apart(made: Panel) -> None:
 
 def test_a_curator_that_takes_logits_is_given_logits(made: Panel) -> None:
     logits = ScoreChannel(loss=SigmoidLogLoss(), scorer="float64")
-    found = utility(logits, (Round(decimals=4),), made, np.random.default_rng(0))
+    found = utility(logits, (RoundScore(decimals=4),), made, np.random.default_rng(0))
     assert 0 < found.max_error <= 0.00005 + 1e-12
 
 
@@ -102,7 +102,7 @@ def test_the_real_panel_ranks_models_of_differing_quality() -> None:
 @pytest.mark.slow
 def test_the_panel_of_ten_classes_works_as_well() -> None:
     panel = honest_panel("digits")
-    found = utility(CHANNEL, (Round(decimals=5),), panel, np.random.default_rng(0), repeats=1)
+    found = utility(CHANNEL, (RoundScore(decimals=5),), panel, np.random.default_rng(0), repeats=1)
     assert found.max_error <= 5.01e-6
     assert found.submissions == 8
 
@@ -131,7 +131,7 @@ def test_honest_rows_of_a_metric_of_columns_are_rows() -> None:
     data = LabelSet(labels=labels, class_names=("a", "b", "c", "d"), title="made", provenance="made")
     sent = [HonestSubmission(model=str(i), probabilities=rng.dirichlet(np.ones(4), 40)) for i in range(3)]
     found = utility(
-        ScoreChannel(metric=MacroAuc()), (Round(decimals=6),), Panel(data=data, submissions=tuple(sent)), rng
+        ScoreChannel(metric=MacroAuc()), (RoundScore(decimals=6),), Panel(data=data, submissions=tuple(sent)), rng
     )
     assert found.refused == 0
     assert found.max_error <= 5.01e-7

@@ -18,7 +18,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_scores.audit.log.certificate import Entry, Log, Row, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.audit.log.guess import point, vote
-from labelinf_scores.audit.log.scored import Board, log_of, together
+from labelinf_scores.audit.log.scored import ScoredLog, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
 
@@ -39,11 +39,11 @@ def predicted(scored: ScoredMetric, labels: Array, classes: int, rng: np.random.
     return np.asarray(1 / (1 + np.exp(-np.round(2 * labels - 1 + rng.normal(0, 1, n), 1))))
 
 
-def board(scored: ScoredMetric, labels: Array, classes: int, rows: int, decimals: int | None, seed: int) -> Board:
+def board(scored: ScoredMetric, labels: Array, classes: int, rows: int, decimals: int | None, seed: int) -> ScoredLog:
     rng = np.random.default_rng(seed)
     asked = tuple(predicted(scored, labels, classes, rng) for _ in range(rows))
     scores = [scored.score(labels, item) for item in asked]
-    return Board(
+    return ScoredLog(
         ids=tuple(map(str, range(labels.size))),
         classes=tuple(map(str, range(classes))),
         names=tuple(f"s{at}" for at in range(rows)),
@@ -282,7 +282,7 @@ def test_metrics_that_are_published_at_once_tell_more_than_each() -> None:
         scored = metric(name)
         scores = tuple(Fraction(f"{scored.score(labels, row):.2f}") for row in asked)
         boards.append(
-            Board(
+            ScoredLog(
                 ids=tuple("01234567"), classes=("0", "1"), names=("a",), predictions=asked, scores=scores,
                 decimals=(2,), totals=totals, labels=labels,
             )

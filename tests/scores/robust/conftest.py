@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.errors import QueryRefusedError
-from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -25,7 +25,7 @@ class Gaussian(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=math.inf, std=self.std, fresh=True),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Adding(lambda: self.std * rng.normal())
 
 
@@ -39,11 +39,11 @@ class Extreme(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau),) if self.told else ()
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Adding(lambda: float(rng.choice([-self.tau, self.tau])))
 
 
-class _Adding(ActiveDefence):
+class _Adding(ActiveScoreDefence):
     def __init__(self, draw: Callable[[], float]) -> None:
         self.draw = draw
 
@@ -58,11 +58,11 @@ class RefuseEverything(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Refusing(),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Refusing()
 
 
-class _Refusing(ActiveDefence):
+class _Refusing(ActiveScoreDefence):
     def answer(self, labels: Any, query: Query, ask: Any) -> Any:
         raise QueryRefusedError("no")
 

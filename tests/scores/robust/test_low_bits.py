@@ -24,7 +24,7 @@ from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.attacks.low_bits import LowBits, SupportOfTheSampler, UlpGrid
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.defences.clip import Clip
-from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
@@ -46,7 +46,7 @@ def _setting(attack: LowBits, data: LabelSet, *defences: ScoreDefence) -> Settin
 def _play(attack: LowBits, model: NoiseModel, n: int, queries: int, n_classes: int = 2) -> Outcome:
     channel = ScoreChannel(loss=LogLoss(), scorer="float64", queries=queries)
     setting = _setting(attack, _data(n, n_classes), ScoreNoise(model=model))
-    assert attack.refusal(channel.threat(setting)) == ""
+    assert attack.unsupported_reason(channel.threat(setting)) == ""
     return channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
 
 
@@ -88,7 +88,7 @@ def test_the_units_of_doubles_betray_any_noise_in_floats(model: NoiseModel) -> N
     [
         pytest.param(GridLaplace(scale=0.2), (), marks=pytest.mark.slow),
         (GridGaussian(scale=0.2), ()),
-        pytest.param(Geometric(scale=0.2, step=1e-4), (Round(decimals=4),), marks=pytest.mark.slow),
+        pytest.param(Geometric(scale=0.2, step=1e-4), (RoundScore(decimals=4),), marks=pytest.mark.slow),
     ],
     ids=["laplace", "gaussian", "geometric"],
 )
@@ -116,9 +116,9 @@ class InFloats(Geometric):
 def test_noise_that_only_says_that_it_is_on_a_grid_is_seen_through() -> None:
     n = 50
     channel = ScoreChannel(loss=LogLoss(), scorer="float64", queries=4 * n)
-    setting = _setting(UlpGrid(), _data(n), Round(decimals=4), ScoreNoise(model=InFloats(scale=20.0, step=1e-4)))
+    setting = _setting(UlpGrid(), _data(n), RoundScore(decimals=4), ScoreNoise(model=InFloats(scale=20.0, step=1e-4)))
     played = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(2))
-    honest = _setting(UlpGrid(), _data(n), Round(decimals=4), ScoreNoise(model=Geometric(scale=20.0, step=1e-4)))
+    honest = _setting(UlpGrid(), _data(n), RoundScore(decimals=4), ScoreNoise(model=Geometric(scale=20.0, step=1e-4)))
     assert played.n_correct / n > min(item.accuracy for item in PrivateScores().ceilings(channel.threat(honest))) + 0.1
     assert PrivateScores().ceilings(channel.threat(setting)) == ()  # what derives from it is somebody's own
 
@@ -128,7 +128,7 @@ def test_noise_that_only_says_that_it_is_on_a_grid_is_seen_through() -> None:
     [
         ((), "float64", "one stage of noise"),
         ((ScoreNoise(model=Laplace()), ScoreNoise(model=Laplace())), "float64", "one stage of noise"),
-        ((ScoreNoise(model=Laplace()), Round(decimals=3)), "float64", "noise on it and nothing else"),
+        ((ScoreNoise(model=Laplace()), RoundScore(decimals=3)), "float64", "noise on it and nothing else"),
         ((ScoreNoise(model=Gaussian()),), "float64", "NumPy's Laplace sampler only"),
         ((ScoreNoise(model=Laplace()),), "exact", "to the last bit, in doubles"),
     ],
@@ -136,7 +136,7 @@ def test_noise_that_only_says_that_it_is_on_a_grid_is_seen_through() -> None:
 def test_it_says_what_it_lacks(defences: tuple[ScoreDefence, ...], scorer: str, reason: str) -> None:
     channel = ScoreChannel(loss=LogLoss(), scorer=scorer)
     threat = channel.threat(_setting(SupportOfTheSampler(), _data(10), *defences))
-    assert reason in SupportOfTheSampler().refusal(threat)
+    assert reason in SupportOfTheSampler().unsupported_reason(threat)
 
 
 @given(st.floats(0.01, 100), st.floats(-2, 2), st.integers(0, 2**32 - 1))

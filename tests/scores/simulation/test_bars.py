@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.bars import few_symbols
-from labelinf_scores.simulation.formats import Classes, Format, Numbers
+from labelinf_scores.simulation.formats import Classes, Numbers, SubmissionFormat
 from labelinf_scores.simulation.read import Read, read
 from labelinf_scores.simulation.simulator import Simulator
 
@@ -27,7 +27,7 @@ def failing(y: Any, x: Any) -> str:
     return "ok"
 
 
-BOARDS: dict[str, tuple[Callable[[Any, Any], Any], Format]] = {
+BOARDS: dict[str, tuple[Callable[[Any, Any], Any], SubmissionFormat]] = {
     "passed": (lambda y, x: bool(accuracy_score(y, x) >= 0.55), CALLED),
     "medals": (lambda y, x: ["none", "bronze", "silver", "gold"][int(4 * accuracy_score(y, x) * 0.99)], CALLED),
     "failing": (failing, CALLED),

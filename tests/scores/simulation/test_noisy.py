@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.metrics import accuracy_score, brier_score_loss, roc_auc_score
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
-from labelinf_scores.simulation.formats import Classes, Columns, Format, Numbers
+from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 from labelinf_scores.simulation.noisy import is_noisy, read_noisy
 from labelinf_scores.simulation.read import read
 from labelinf_scores.simulation.simulator import Simulator
@@ -46,7 +46,9 @@ def simulator(score: Score, seed: int, k: int = 2, n: int = N) -> Simulator:
     return Simulator(score=lambda y, x: score(y, x, rng), n_records=n, n_classes=k, limit=60_000)
 
 
-def play(score: Score, form: Format, seed: int, *, n: int = N, draws: int = 900, queries: int | None = None) -> Any:
+def play(
+    score: Score, form: SubmissionFormat, seed: int, *, n: int = N, draws: int = 900, queries: int | None = None
+) -> Any:
     """Return what was read, and the truth."""
     truth = (np.random.default_rng(seed).random(n) < 0.4).astype(int)
     game, told = simulator(score, seed + 1, n=n), host(score, truth, seed + 2)
@@ -96,7 +98,7 @@ LAWS = [(noisy_auc, Numbers()), (swelling_accuracy, BITS), (accuracy_of_a_half, 
 
 
 @pytest.mark.parametrize(("score", "form"), LAWS, ids=[score.__name__ for score, _ in LAWS])
-def test_it_is_nearly_as_right_as_one_who_knows_the_law(score: Score, form: Format) -> None:
+def test_it_is_nearly_as_right_as_one_who_knows_the_law(score: Score, form: SubmissionFormat) -> None:
     ours, theirs = [], []
     for seed in range(2):
         found, truth = play(score, form, seed=10 * seed)
@@ -109,7 +111,7 @@ def test_it_is_nearly_as_right_as_one_who_knows_the_law(score: Score, form: Form
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("score", "form"), LAWS, ids=[score.__name__ for score, _ in LAWS])
-def test_the_mark_at_full_size(score: Score, form: Format) -> None:
+def test_the_mark_at_full_size(score: Score, form: SubmissionFormat) -> None:
     ours, theirs = [], []
     for seed in range(3):
         found, truth = play(score, form, seed=10 * seed, n=120, draws=3000)

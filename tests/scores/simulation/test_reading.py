@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import average_precision_score, f1_score, log_loss, matthews_corrcoef, roc_auc_score
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
-from labelinf_scores.simulation.formats import Classes, Columns, Format, Numbers
+from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 from labelinf_scores.simulation.read import Read, read
 from labelinf_scores.simulation.simulator import Simulator
 
@@ -32,7 +32,7 @@ def by_hidden_bars(y: Any, p: Any) -> float:
     )
 
 
-SCORERS: dict[str, tuple[Callable[[Any, Any], Any], Format, int, float]] = {
+SCORERS: dict[str, tuple[Callable[[Any, Any], Any], SubmissionFormat, int, float]] = {
     "auc": (roc_auc_score, Numbers(), 2, 0.6),
     "average precision": (average_precision_score, Numbers(), 2, 0.6),
     "weighted log-loss": (lambda y, p: log_loss(y, p, sample_weight=WEIGHTS), Numbers(), 2, 1.0),
@@ -68,7 +68,7 @@ def host(score: Callable[[Any, Any], Any], truth: Any, limit: int) -> tuple[Call
 
 def play(
     score: Callable[[Any, Any], Any],
-    form: Format,
+    form: SubmissionFormat,
     k: int,
     seed: int,
     *,

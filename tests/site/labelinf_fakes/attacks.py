@@ -111,7 +111,7 @@ class Dies(ScoreAttack):
 class Picky(ScoreAttack):
     """Declines every threat model."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def unsupported_reason(self, threat: ThreatModel) -> str:
         return "needs a full moon"
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Ledgered, Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -17,8 +17,8 @@ class Open(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return ()
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        return ActiveDefence()
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
+        return ActiveScoreDefence()
 
 
 @attrs.frozen(kw_only=True)
@@ -34,12 +34,12 @@ class Noisy(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=float("inf"), std=self.scale, fresh=True),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         return _Noise(self.scale, rng)
 
 
 @attrs.frozen
-class _Noise(ActiveDefence):
+class _Noise(ActiveScoreDefence):
     scale: float
     rng: np.random.Generator
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.audit.log.certificate import Log, scaled_rows
 
-__all__ = ["Guess", "guess", "point", "right", "vote"]
+__all__ = ["VoteGuess", "guess", "point", "right", "vote"]
 
 Floats = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ _TRUST = 2.0  # log-odds for every standard deviation of the vote
 
 
 @attrs.frozen(kw_only=True)
-class Guess:
+class VoteGuess:
     """How many labels of two classes are guessed right.
 
     Attributes:
@@ -59,13 +59,13 @@ def point(log: Log, prior: Floats) -> Floats:
     return np.asarray(prior + spread.T @ pull)
 
 
-def guess(log: Log, predictions: Sequence[Floats], labels: NDArray[np.intp]) -> Guess | None:
+def guess(log: Log, predictions: Sequence[Floats], labels: NDArray[np.intp]) -> VoteGuess | None:
     """Return how good both guesses are; None where a vote says nothing: more than two classes, or no sums."""
     if log.n_classes != 2 or not log.linear or not log.entries:
         return None
     voted = vote(predictions)
     apart = (voted - voted.mean()) / (float(voted.std()) or 1.0)
-    return Guess(vote=right(voted, labels), point=right(point(log, 1 / (1 + np.exp(-_TRUST * apart))), labels))
+    return VoteGuess(vote=right(voted, labels), point=right(point(log, 1 / (1 + np.exp(-_TRUST * apart))), labels))
 
 
 def right(score: Floats, labels: NDArray[np.intp]) -> float:

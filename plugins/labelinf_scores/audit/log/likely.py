@@ -18,8 +18,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_core.statistics.proportions import clopper_pearson, p_value
 from labelinf_scores.audit.log.guess import right, vote
-from labelinf_scores.audit.log.scored import Board
-from labelinf_scores.audit.log.search import End, Search
+from labelinf_scores.audit.log.scored import ScoredLog
+from labelinf_scores.audit.log.search import End, LabelSearch
 from labelinf_scores.game.asked import Asked, namings
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.game.scoring import Query
@@ -69,7 +69,7 @@ class Likely:
         return self.right > 0 and p_value(self.right, self.records, chance) <= _ALARM
 
 
-def replayed(board: Board, scorer: str, released: Sequence[Released]) -> tuple[Asked | None, str]:
+def replayed(board: ScoredLog, scorer: str, released: Sequence[Released]) -> tuple[Asked | None, str]:
     """Return a scorer as it gave the scores that were released, or the first submission whose score it does not give.
 
     Raises:
@@ -92,7 +92,7 @@ def replayed(board: Board, scorer: str, released: Sequence[Released]) -> tuple[A
     return None, misfit
 
 
-def _lost(board: Board, asked: Asked, released: Sequence[Released]) -> str:
+def _lost(board: ScoredLog, asked: Asked, released: Sequence[Released]) -> str:
     for name, rows, score, shown in zip(board.names, board.predictions, board.scores, released, strict=True):
         if not shown.shows(score, float(asked.score(_labels(board), Query(predictions=rows)))):
             return name
@@ -100,7 +100,7 @@ def _lost(board: Board, asked: Asked, released: Sequence[Released]) -> str:
 
 
 def likely(
-    board: Board,
+    board: ScoredLog,
     asked: Asked,
     released: Sequence[Released],
     *,
@@ -130,7 +130,7 @@ def likely(
     def searched(scores: Sequence[Fraction], rng: np.random.Generator, doing: str) -> tuple[list[End], int]:
         progress(doing)
         ends = [released[at].interval(score, Fraction(0)) for at, score in zip(some, scores, strict=True)]
-        search = Search(
+        search = LabelSearch(
             game=Simulator(
                 score=lambda labels, rows: asked.score(labels, Query(predictions=rows)),
                 n_records=truth.size,
@@ -164,7 +164,7 @@ def likely(
     )
 
 
-def _labels(board: Board) -> NDArray[np.intp]:
+def _labels(board: ScoredLog) -> NDArray[np.intp]:
     if board.labels is None:
         raise InputError("--scorer needs --labels: what a search finds is counted by them.")
     return board.labels
@@ -187,7 +187,7 @@ def _right(ends: Sequence[End], truth: NDArray[np.intp]) -> int:
     return int((np.argmax(votes, axis=1) == truth).sum())
 
 
-def _voted(board: Board) -> float:
+def _voted(board: ScoredLog) -> float:
     """Return what a plain vote of the submissions has right, without any answer; 0 where none is taken."""
     truth = _labels(board)
     if board.predictions[0].dtype.kind == "U":

@@ -22,9 +22,9 @@ from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Known, determine
 from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
 from labelinf_scores.audit.log.given import Given, given_away
-from labelinf_scores.audit.log.guess import Guess, guess
+from labelinf_scores.audit.log.guess import VoteGuess, guess
 from labelinf_scores.audit.log.likely import Likely, likely, replayed
-from labelinf_scores.audit.log.scored import Board, Said, board_of, log_of, together
+from labelinf_scores.audit.log.scored import DeclaredTotals, ScoredLog, board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.audit.report import granted
@@ -69,7 +69,7 @@ class LogReport:
     given: tuple[Given, ...] = ()
     suspects: Mapping[int, str] = attrs.field(factory=dict)
     sums: bool = True
-    guess: Guess | None = None
+    guess: VoteGuess | None = None
     positive: str = ""
     said: tuple[tuple[str, int], ...] = ()
     likely: Likely | None = None
@@ -125,7 +125,7 @@ def report(
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
         if decimals is None:
             _no_short_scores(entries)
-        said = Said() if truth is not None else _said(positives, counts, positive)
+        said = DeclaredTotals() if truth is not None else _said(positives, counts, positive)
         scored = None if scorer else _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
         board = board_of(entries, truth, said, scored)
         board = attrs.evolve(board, labels=None) if without_labels else board
@@ -153,7 +153,7 @@ def report(
 
 
 def _solved(
-    known: LogReport, log: Log, board: Board, seconds: float, progress: Callable[[str, int], None]
+    known: LogReport, log: Log, board: ScoredLog, seconds: float, progress: Callable[[str, int], None]
 ) -> LogReport:
     """Say what a log determines, since which submission, and what a guess from it is worth."""
     known = attrs.evolve(known, suspects=suspects(log, board.predictions))
@@ -190,7 +190,7 @@ def _no_odd_mixture(scorer: str, metric_names: Sequence[str], score_columns: Seq
 
 def _searched(
     known: LogReport,
-    board: Board,
+    board: ScoredLog,
     released: Sequence[Released],
     search: Callable[..., Likely],
     progress: Callable[[str, int], None],
@@ -215,7 +215,7 @@ def _no_short_scores(entries: Sequence[Submission]) -> None:
         )
 
 
-def _said(positives: int | None, counts: str, positive: str) -> Said:
+def _said(positives: int | None, counts: str, positive: str) -> DeclaredTotals:
     """Return the class totals that an outsider knows.
 
     Raises:
@@ -230,12 +230,12 @@ def _said(positives: int | None, counts: str, positive: str) -> Said:
             or len(set(names)) not in (0, len(pairs))
         ):
             raise InputError(f"--counts {counts}: give how many records every class has, as in 59,71 or cat=59,dog=71.")
-        return Said(counts=tuple(int(count) for _, _, count in pairs), names=names, positive=positive)
+        return DeclaredTotals(counts=tuple(int(count) for _, _, count in pairs), names=names, positive=positive)
     if positives is None:
         raise InputError(
             "without --labels the number of positives must be public: give it with --positives, or --counts."
         )
-    return Said(positives=positives, positive=positive)
+    return DeclaredTotals(positives=positives, positive=positive)
 
 
 def _of_classes(name: str, n_classes: int) -> ScoredMetric:
@@ -347,7 +347,7 @@ def _named(found: LogReport, item: Given) -> str:
     return f"one of the submissions {item.first + 1} ({found.submissions[item.first]}) to {last}, --seconds were over"
 
 
-def _guessed(found: Guess) -> str:
+def _guessed(found: VoteGuess) -> str:
     vote = f"a plain vote of the submissions is right on {100 * found.vote:.1f} % of the labels"
     if found.point <= found.vote:
         return f"nearly determined: none; {vote}, and solving for them does no better"

@@ -17,7 +17,7 @@ from labelinf_scores.audit.log.certificate import Entry, Log, Row
 from labelinf_scores.audit.log.files import Labels, Submission, is_number, natural
 from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
 
-__all__ = ["Board", "Said", "board_of", "log_of", "together"]
+__all__ = ["DeclaredTotals", "ScoredLog", "board_of", "log_of", "together"]
 
 _HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)
 
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @attrs.frozen(kw_only=True)
-class Said:
+class DeclaredTotals:
     """The class totals, as an outsider gives them.
 
     Attributes:
@@ -47,7 +47,7 @@ class Said:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Board:
+class ScoredLog:
     """What was submitted and answered, as numbers.
 
     Attributes:
@@ -72,8 +72,8 @@ class Board:
 
 
 def board_of(
-    submissions: Sequence[Submission], labels: Labels | None, said: Said, scored: ScoredMetric | None
-) -> Board:
+    submissions: Sequence[Submission], labels: Labels | None, said: DeclaredTotals, scored: ScoredMetric | None
+) -> ScoredLog:
     """Join submissions and labels by record ids.
 
     Args:
@@ -101,7 +101,7 @@ def board_of(
     truth = None if known is None else np.array([known[record] for record in ids], dtype=np.intp)
     if sum(own) != len(ids):
         raise InputError(f"the class totals add up to {sum(own)}, and the submissions have {len(ids)} records.")
-    return Board(
+    return ScoredLog(
         ids=ids,
         classes=classes,
         names=tuple(item.name for item in submissions),
@@ -133,7 +133,9 @@ def _rows(item: Submission, ids: Sequence[str], *, all_of_them: bool) -> list[tu
     return [item.cells[record] for record in ids]
 
 
-def _said(said: Said, submissions: Sequence[Submission], scored: ScoredMetric) -> tuple[tuple[str, ...], list[int]]:
+def _said(
+    said: DeclaredTotals, submissions: Sequence[Submission], scored: ScoredMetric
+) -> tuple[tuple[str, ...], list[int]]:
     """Return the names of the classes and their totals, of two classes the positive one last."""
     if scored.of_values and said.counts and not (said.names and all(map(is_number, said.names))):
         raise InputError("--counts: this metric is of values; write them beside the totals, as in 0=59,1=71,2.5=48.")
@@ -150,7 +152,7 @@ def _said(said: Said, submissions: Sequence[Submission], scored: ScoredMetric) -
     return tuple(name for name, _ in pairs), [count for _, count in pairs]
 
 
-def _predicted(submissions: Sequence[Submission], said: Said, scored: ScoredMetric) -> tuple[str, ...]:
+def _predicted(submissions: Sequence[Submission], said: DeclaredTotals, scored: ScoredMetric) -> tuple[str, ...]:
     """Return what the submissions call the classes, where they can be told from scores; otherwise 0, 1, ..."""
     numbered = tuple(map(str, range(said.n_classes)))
     if scored.columns:
@@ -242,7 +244,7 @@ def _totals(counts: Sequence[int], classes: tuple[str, ...], scored: ScoredMetri
         raise InputError(f"{error} Two classes with records are needed.") from error
 
 
-def log_of(board: Board, scored: ScoredMetric, released: Sequence[Released]) -> tuple[Log | None, str]:
+def log_of(board: ScoredLog, scored: ScoredMetric, released: Sequence[Released]) -> tuple[Log | None, str]:
     """Return the log, and the name of the first submission that fits neither the metric nor the labels."""
     found = []
     for name, predictions, score, shown in zip(board.names, board.predictions, board.scores, released, strict=True):
@@ -290,7 +292,7 @@ def _shown(
         return released.shows(score, scored.score(stated[labels], predictions))
 
 
-def together(boards: Sequence[Board], logs: Sequence[Log]) -> Log:
+def together(boards: Sequence[ScoredLog], logs: Sequence[Log]) -> Log:
     """Return the log of several metrics that are published at once: what they tell of a submission adds up (M34).
 
     Raises:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.doing import say
 from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator
 
-__all__ = ["End", "Search"]
+__all__ = ["End", "LabelSearch"]
 
 _STARTS, _ROUNDS = 8, 6
 _MADE = 4  # labellings by which an answer's spread is measured
@@ -56,7 +56,7 @@ class _Model:
 
 
 @attrs.define(kw_only=True, eq=False)
-class Search:
+class LabelSearch:
     """A search for labels.
 
     Attributes:

@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from labelinf_scores.audit.log.certificate import Floats, Labels, Log, Mask, class_rows, one_hot, scaled_rows, signs
 
-__all__ = ["Search", "every_labelling", "exchanged", "fitting_labels", "other_labelling"]
+__all__ = ["WitnessSearch", "every_labelling", "exchanged", "fitting_labels", "other_labelling"]
 
 _MOST = 20_000  # labellings that are all tried
 _NEAREST = 4  # partners of a record that are tried
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Search:
+class WitnessSearch:
     """What became of a search for labels.
 
     Attributes:
@@ -39,7 +39,7 @@ class Search:
 _INFEASIBLE = 2  # scipy's status
 
 
-def other_labelling(log: Log, labels: Labels, wanted: Mask, seconds: float) -> Search:
+def other_labelling(log: Log, labels: Labels, wanted: Mask, seconds: float) -> WitnessSearch:
     """Look for labels that fit the log and differ from ``labels`` somewhere in ``wanted``.
 
     Args:
@@ -133,7 +133,7 @@ def _solve(
     cost: Floats,
     seconds: float,
     extra: tuple[Floats, float] | None = None,
-) -> Search:
+) -> WitnessSearch:
     from scipy import sparse
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -154,6 +154,6 @@ def _solve(
         options={"time_limit": max(seconds, 0.1)},
     )
     if found.x is None:
-        return Search(exhausted=found.status == _INFEASIBLE)
+        return WitnessSearch(exhausted=found.status == _INFEASIBLE)
     proposed = (np.rint(found.x).reshape(-1, others) @ np.arange(1, others + 1)).astype(np.intp)
-    return Search(labels=proposed if proposed.max() <= others and log.holds(proposed) else None)
+    return WitnessSearch(labels=proposed if proposed.max() <= others and log.holds(proposed) else None)

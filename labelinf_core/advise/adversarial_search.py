@@ -25,7 +25,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
 
-__all__ = ["Asked", "Siege", "Stand"]
+__all__ = ["AdversarialSearch", "AdviceQuestion", "Stand"]
 
 _OVER = 100_000  # trials are numbered from here when a contradiction is looked into: games of their own,
 _GAMES = 64  # and so many, as even sixteen perfect ones do not contradict a mean of 60 % for certain
@@ -52,7 +52,7 @@ class Stand:
 
 
 @attrs.frozen(kw_only=True)
-class Asked:
+class AdviceQuestion:
     """One setting of a channel, and what a defence is to reach there.
 
     Attributes:
@@ -85,7 +85,7 @@ class Asked:
 
 
 @attrs.define
-class Siege:
+class AdversarialSearch:
     """Plays attacks and remembers which of them was the strongest, and which failed.
 
     Attributes:
@@ -98,7 +98,7 @@ class Siege:
         cut: Whether questions or time were up before every attack had been played.
     """
 
-    asked: Asked
+    asked: AdviceQuestion
     culprit: str = ""
     failures: dict[str, str] = attrs.field(factory=dict)
     stood: dict[str, Stand] = attrs.field(factory=dict)
@@ -186,7 +186,7 @@ class Siege:
         try:
             attack: Attack = self.asked.builder.build(Kind.ATTACK, spec, "advise")
             setting = Setting(data=self.asked.data, attack=attack, defences=defences)
-            if (attack.blind and self.asked.strongest) or attack.refusal(self.asked.channel.threat(setting)):
+            if (attack.blind and self.asked.strongest) or attack.unsupported_reason(self.asked.channel.threat(setting)):
                 return [], 0, ""
             while len(games) < self.asked.trials and not self._is_settled(games):
                 if (spent >= _QUERIES and len(games) >= _FEWEST) or (games and self.late):

@@ -20,7 +20,7 @@ from labelinf_core.specs import Builder
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.game.channel import GradientChannel
-from labelinf_gradients.game.effects import Added, GradientFacts, LaplaceNoise, Lengthened
+from labelinf_gradients.game.effects import GradientFacts, LaplaceNoise, Lengthened, NoiseAdded
 from labelinf_gradients.game.gradient import GradientDefence
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
@@ -77,7 +77,7 @@ class Believe(Effect[Any]):
     def after(self, facts: Any) -> Any:
         if isinstance(facts, OutputFacts):
             return attrs.evolve(facts, model_epsilon=0.01)
-        return Added(std=1.0, step=1e-9, proof=LaplaceNoise(norm=1.0, privacy=0.01)).after(
+        return NoiseAdded(std=1.0, step=1e-9, proof=LaplaceNoise(norm=1.0, privacy=0.01)).after(
             attrs.evolve(facts, bounded=True, clip_sum=1.0)
         )
 
@@ -103,18 +103,20 @@ def nothing_is_certified(*defences: GradientDefence) -> bool:
     return not GradientCertificate().ceilings(threat) and math.isinf(threat.label_epsilon)
 
 
-@pytest.mark.parametrize("said", [Believe(), Added(std=1.0, step=0.1, proof=MyProof(norm=1.0, privacy=1.0))], ids=str)
+@pytest.mark.parametrize(
+    "said", [Believe(), NoiseAdded(std=1.0, step=0.1, proof=MyProof(norm=1.0, privacy=1.0))], ids=str
+)
 def test_an_effect_or_a_proof_of_ones_own_making_certifies_no_gradient(said: Effect[Any]) -> None:
     assert nothing_is_certified(GradientClip(order=1), Saying(said=said))
 
 
 @pytest.mark.parametrize("noise", [ClippedLaplace(), ClippedGaussian()], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("stranger", [Unknown(stage="mine"), Lengthened()], ids=["unknown", "lengthened"])
-def test_a_clip_gives_no_proof_back_that_a_stranger_took(noise: GradientDefence, stranger: Effect[Any]) -> None:
+@pytest.mark.parametrize("third_party", [Unknown(stage="mine"), Lengthened()], ids=["unknown", "lengthened"])
+def test_a_clip_gives_no_proof_back_that_a_stranger_took(noise: GradientDefence, third_party: Effect[Any]) -> None:
     """Wherever it stands: samples that grow behind a clip reach the noise, and who says nothing may do so."""
-    stages = (noise, Saying(said=stranger), GradientClip(order=1))
+    stages = (noise, Saying(said=third_party), GradientClip(order=1))
     for order in itertools.permutations(stages):
-        kept = isinstance(stranger, Lengthened) and order.index(stages[1]) < max(
+        kept = isinstance(third_party, Lengthened) and order.index(stages[1]) < max(
             order.index(noise), order.index(stages[2])
         )
         assert nothing_is_certified(*order) or kept

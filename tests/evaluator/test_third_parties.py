@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.strangers import code_in, content_of
+from labelinf_core.evaluator.third_parties import code_in, content_of
 from labelinf_core.specs.own_code import own_function
 
 CODE = [
