@@ -53,6 +53,7 @@ GAUSSIAN = TunableParameter(
 )
 
 
+@pytest.mark.long
 @given(st.floats(1e-6, 1e6), st.booleans())
 def test_the_smallest_strength_is_found_in_either_direction(threshold: float, more_is_stronger: bool) -> None:
     if more_is_stronger:
@@ -109,6 +110,7 @@ def test_gaussian_noise_for_sixty_percent_after_a_thousand_queries() -> None:
     assert advice.certified_cost["rank_correlation"] < 1
 
 
+@pytest.mark.long
 def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alone() -> None:
     response = TunableParameter(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
 
@@ -116,6 +118,7 @@ def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alon
     assert advisor(100, 50, "epsilon<=1").advise(GAUSSIAN).certified is None
 
 
+@pytest.mark.long
 def test_attacks_force_what_the_certificate_asks_when_queries_reach_a_hadamard_order() -> None:
     """N = q = 32: floor and ceiling meet, and the interval of what is forced never crosses what is proved enough.
 
@@ -154,6 +157,7 @@ def test_a_strength_of_zero_is_a_strength() -> None:
     assert "Nothing here reaches the target" not in shown.stdout
 
 
+@pytest.mark.long
 def test_noise_beyond_all_measure_is_planned_for_in_no_time() -> None:
     """A bisection tries the strongest noise first: what a perfect reading would take must not be laid out."""
     strong = advisor(2201, 1000, "60%", ("hadamard",), trials=1)
@@ -294,6 +298,7 @@ class Planted(Bound):
         return (Ceiling(accuracy=0.6, statement="a false theorem", conditions="none"),)
 
 
+@pytest.mark.long
 def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bound proves 60 % at any noise; Hadamard's design reads all labels through a thousandth."""
     weak = TunableParameter(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=5.0)

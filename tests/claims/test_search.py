@@ -35,11 +35,13 @@ def script(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(SCRIPT)
 
 
+@pytest.mark.long
 def test_a_short_search_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(15, derandomize=True)
     assert found["claimed"] >= 1
 
 
+@pytest.mark.long
 def test_a_short_search_of_boards_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(8, cases=script.ALL_BOARDS, derandomize=True)
     assert found["claimed"] >= 1
@@ -56,6 +58,7 @@ def test_a_false_link_of_a_metric_is_convicted(script: ModuleType, monkeypatch: 
     assert claim.endswith("came out")
 
 
+@pytest.mark.long
 def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sticky noise on a score that varies, certified as it once was."""
 
@@ -114,6 +117,7 @@ def outsiders(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(OUTSIDERS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cases", "examples"),
     [("tiny games", 100), ("tiny boards of metrics", 60), ("what derives from ours", 20), ("other rooms", 60)],
@@ -132,6 +136,7 @@ def test_every_word_of_every_room_is_drawn(outsiders: ModuleType) -> None:
     assert {type(one) for one in outsiders.SAID["output"]} == set(OUTPUT_EFFECTS)
 
 
+@pytest.mark.long
 def test_a_guard_is_walked_through_and_one_that_shows_its_sealed_labels_is_convicted(
     outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +149,7 @@ def test_a_guard_is_walked_through_and_one_that_shows_its_sealed_labels_is_convi
     assert "1.0000 of labels" in case.verdict().false
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("queries", [1, 2])
 def test_noise_of_a_guard_is_walked_through_and_a_tenth_of_it_is_convicted(
     outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch, queries: int
@@ -169,6 +175,7 @@ def test_noise_of_a_guard_is_walked_through_and_a_tenth_of_it_is_convicted(
     assert gained() > certify(terms).now
 
 
+@pytest.mark.long
 def test_every_policy_of_a_guard_with_noise_is_walked(outsiders: ModuleType) -> None:
     noisy = [one for one in sys.modules["walked"].GUARDED if "noise=" in one]
     assert len(noisy) == 4

@@ -184,6 +184,7 @@ class Telling(ScoreDefence):
         return ask(labels, query) + float(labels @ 2.0 ** -np.arange(11, 11 + labels.size))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["accuracy", "roc-auc", "reciprocal-rank"])
 def test_answers_moved_by_who_sees_the_labels_take_more_values_than_the_metric_counts(name: str) -> None:
     """Found by attacking it: all 40 labels in one query, where 74.7 % and a chance of 2e-10 were certified."""

@@ -36,6 +36,7 @@ def board(tmp_path: Path) -> Path:
     return tmp_path / "board.toml"
 
 
+@pytest.mark.long
 def test_a_guard_goes_on_under_the_terms_it_was_begun_with(board: Path) -> None:
     """Known class totals cost bits when it was begun, and cost less since; its certificate is that of then."""
     assert "more than 20.3 points" in labelinf("guard", "status", board)
@@ -47,6 +48,7 @@ def test_a_guard_goes_on_under_the_terms_it_was_begun_with(board: Path) -> None:
     assert "more than 20.3 points" in labelinf("guard", "status", board)
 
 
+@pytest.mark.long
 def test_a_run_is_shown_and_compared(tmp_path: Path) -> None:
     zipfile.ZipFile(BEGUN / "run.zip").extractall(tmp_path)
     shown = labelinf("report", tmp_path)
@@ -55,6 +57,7 @@ def test_a_run_is_shown_and_compared(tmp_path: Path) -> None:
     assert "no more than before" in labelinf("compare", tmp_path, tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("given", [["--out", "runs/old"], ["--resume"]])
 def test_a_run_is_not_continued_and_is_read_still(
     given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -76,6 +79,7 @@ def test_a_run_is_not_continued_and_is_read_still(
     assert len(list(Path("runs").iterdir())) == 2
 
 
+@pytest.mark.long
 def test_a_run_of_today_says_by_which_contract_it_was_played(tmp_path: Path) -> None:
     """So that it is continued."""
     for trials in ("1", "2"):
@@ -84,6 +88,7 @@ def test_a_run_of_today_says_by_which_contract_it_was_played(tmp_path: Path) -> 
         assert record.execute("SELECT value FROM meta WHERE key = 'contract'").fetchone() == (str(CONTRACT),)
 
 
+@pytest.mark.long
 def test_a_suite_is_played(tmp_path: Path) -> None:
     shown = labelinf("matrix", BEGUN / "suite.toml", "--trials", "1", "--out", tmp_path / "run")
     assert "broken, certified" in shown

@@ -305,6 +305,7 @@ def test_a_channel_of_somebody_elses_is_counted_by_its_measure(
     assert "right" in one.output or "%" in one.output, one.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [0.0, 1.0])
 @pytest.mark.parametrize(("reads", "verdict"), [("true", "broken, observed"), ("false", "held so far")])
 def test_what_a_channel_states_of_blind_guesses_decides_nothing(

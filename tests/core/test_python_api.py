@@ -41,6 +41,7 @@ def test_importing_it_imports_nothing() -> None:
     assert {name.partition(".")[0] for name in done.stdout.split()} - set(sys.stdlib_module_names) == {"labelinf"}
 
 
+@pytest.mark.long
 def test_a_users_own_function_is_attacked_on_their_own_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or type(sys)(__name__))
     monkeypatch.setattr(sys.modules[__name__], "half_off", half_off, raising=False)
@@ -107,6 +108,7 @@ def test_a_label_that_is_missing_is_no_class(hole: object) -> None:
             li.matrix(np.array(y, dtype=object), attacks=["majority"], trials=1)
 
 
+@pytest.mark.long
 def test_a_kept_run_goes_on_although_the_labels_were_passed_anew(tmp_path: Path) -> None:
     """It was refused as another run: the file that stood for the labels is another one at every call."""
     y = [0, 1, 1, 0] * 3
@@ -120,6 +122,7 @@ def test_a_kept_run_goes_on_although_the_labels_were_passed_anew(tmp_path: Path)
     assert {path.name for path in tmp_path.iterdir()} == {"run.lock", "run.sqlite", *FILES}
 
 
+@pytest.mark.long
 def test_a_kept_run_is_audited_whoever_played_it(tmp_path: Path) -> None:
     """No labels were found, nor files: the array was gone with the call that it was passed to."""
     y = np.array(["a", "b", "b"] * 5)
@@ -191,6 +194,7 @@ def objects() -> li.Played:
     return li.matrix(Y, attacks=players, defences=["none", RoundScore(decimals=1), "round(decimals=2)"], trials=1)
 
 
+@pytest.mark.long
 def test_components_are_passed_as_objects(objects: li.Played) -> None:
     frame = objects.frame()
 
@@ -205,6 +209,7 @@ def test_what_is_no_component_is_one_sentence() -> None:
         li.matrix(Y, attacks=[1.5])
 
 
+@pytest.mark.long
 def test_a_result_says_shows_and_draws_its_answer(objects: li.Played) -> None:
     figure = objects.plot()
 
@@ -248,6 +253,7 @@ def test_an_extra_that_is_missing_is_one_sentence(library: str, monkeypatch: pyt
         theory.frame() if library == "pandas" else theory.plot()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "module", ["labelinf", "labelinf.games", "labelinf.theory", "labelinf.audits", "labelinf.gradients"]
 )

@@ -159,6 +159,7 @@ def tables(rng: np.random.Generator, game: object, n_tables: int = 400) -> int:
     return sum(any(game(rng) for _ in range(5)) for _ in range(n_tables))  # type: ignore[operator]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_trials", [1, 2, pytest.param(20, marks=pytest.mark.slow)])
 def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> None:
     proved = implied(ceiling(0.6, game=PerGame(share=0.6)))
@@ -170,6 +171,7 @@ def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> N
     assert tables(np.random.default_rng(1), game) <= 35
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n_trials", "often"),
     [

@@ -168,6 +168,7 @@ def audited(seed: int = 0) -> ClientAudit:
     return audit_client(client, data, Builder(Host.load()), samples=32, batch=1, **settings)
 
 
+@pytest.mark.long
 def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
     held = audited()
     loose = attrs.evolve(held, enough=False)

@@ -92,6 +92,7 @@ def held(policy: GuardedBoard, games: int, attacks: tuple[str, ...]) -> int:
     return len(shares)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", [POLICIES[at] for at in (0, 2, 12, 14)], ids=repr)
 def test_no_attack_is_above_the_certificate(policy: GuardedBoard) -> None:
     assert held(policy, 2, ATTACKS[:4])
@@ -138,6 +139,7 @@ def test_a_game_leaves_no_labels_on_the_disk_while_it_plays(tmp_path: Path, monk
     assert not list(tmp_path.rglob("labels.csv"))
 
 
+@pytest.mark.long
 def test_what_a_killed_game_left_is_removed_by_the_next_and_a_running_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +163,7 @@ def test_nothing_stands_before_a_board() -> None:
         CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(), GuardedBoard())))
 
 
+@pytest.mark.long
 def test_the_board_keeps_the_contract_of_defences() -> None:
     kept = 0
     for _, rule in RULES[Kind.DEFENCE]:

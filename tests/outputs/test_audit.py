@@ -782,6 +782,7 @@ def labelinf_components():
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_strangers_attack_is_asked_in_a_copy_of_the_process(install_fake: Any, tmp_path: Path) -> None:
     """All installed ones play by default: one that exits ended the audit, and a patch of NumPy was in its figures."""

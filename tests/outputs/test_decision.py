@@ -106,6 +106,7 @@ def test_neighbours_on_breast_cancer_never_prove_a_leak_that_is_not_one(tmp_path
     assert claimed["status"] != 0  # 170 canaries refute .2 in one audit of twelve
 
 
+@pytest.mark.long
 def test_randomised_response_is_told_in_one_word_in_every_audit() -> None:
     """True epsilon .5, 100 labels: of 150 audits 123 proved something, and 53 of these said that nothing was."""
     rng, proving = np.random.default_rng(1), 0
@@ -123,6 +124,7 @@ def test_randomised_response_is_told_in_one_word_in_every_audit() -> None:
     assert proving > 65
 
 
+@pytest.mark.long
 def test_an_always_wrong_guess_tells_as_much_as_an_always_right_one(tmp_path: Path) -> None:
     """0 of 170 right, by a forest whose predictions were turned round."""
     features, labels = load_breast_cancer(return_X_y=True)

@@ -38,6 +38,7 @@ def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> Ou
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "refuted"), [pytest.param("rr", False, marks=pytest.mark.slow), ("broken", True)]
 )
@@ -54,6 +55,7 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     assert found.decision.voids == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("script", "option"), [("audit_sklearn", "--probabilities"), ("audit_torch", "--logits")])
 def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, option: str

@@ -99,6 +99,7 @@ def test_a_leak_is_more_than_the_target_tolerates_and_more_than_luck_without_one
         assert found.status == status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_a_board_whose_noise_grows_with_the_score_is_never_passed(seed: int) -> None:
     """It passed for two of six seeds, and a sampler with the right likelihood reads 85 % and more."""

@@ -44,6 +44,7 @@ def play(metric: str, labels: np.ndarray, budget: int = 0, *defences: str) -> tu
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), sure
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("metric", "n", "rare", "mark"), [("f1", 2201, 22, 75), ("accuracy", 600, 5, 30)])
 def test_a_rare_class_is_found_in_few_queries(metric: str, n: int, rare: int, mark: int) -> None:
     outcome, sure = play(metric, np.random.default_rng(1).permutation(np.arange(n) < rare))
@@ -51,6 +52,7 @@ def test_a_rare_class_is_found_in_few_queries(metric: str, n: int, rare: int, ma
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 def test_rare_negatives_are_found_as_well() -> None:
     outcome, _ = play("jaccard", np.random.default_rng(1).permutation(np.arange(300) >= 6))
     assert outcome.n_correct == 300
@@ -62,6 +64,7 @@ def test_a_budget_that_ends_leaves_what_was_settled() -> None:
     assert outcome.n_correct >= int(outcome.evidence["labels decided"]) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", ["accuracy", "f1", "mcc"])
 def test_heeded_counts_take_fewer_queries_than_a_fixed_matrix(metric: str) -> None:
     outcome, sure = play(metric, load_bunch("breast-cancer").target)
@@ -69,6 +72,7 @@ def test_heeded_counts_take_fewer_queries_than_a_fixed_matrix(metric: str) -> No
     assert outcome.queries < 150
 
 
+@pytest.mark.long
 def test_counts_of_small_sets_are_heeded_too() -> None:
     """Precision in two decimals tells a count of fewer than a hundred records."""
     outcome, sure = play("precision", load_bunch("breast-cancer").target, 0, "round(decimals=2)")

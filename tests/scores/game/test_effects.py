@@ -148,6 +148,7 @@ def test_nothing_is_bounded_beside_an_unknown_stage_but_what_holds_for_any(stage
     assert math.isinf(threat.sensitivity)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ["majority", *shipped()["attacks"], "powers-blocks", "prime-blocks", "doubling"])
 def test_attacks_play_behind_an_unknown_stage_and_promise_nothing(attack: str) -> None:
     played = BUILDER.build(Kind.ATTACK, attack, "test")
@@ -252,6 +253,7 @@ def test_a_budget_that_every_participant_has_anew_certifies_nothing_of_all_answe
     assert told(*stages, Claiming(effect=(attrs.evolve(effect, shared=True),))).label_epsilon == 1.0
 
 
+@pytest.mark.long
 def test_a_scorer_that_declares_nothing_is_unknown(program: str) -> None:
     for scorer in ("sklearn.metrics:log_loss", program):
         threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
