@@ -19,6 +19,7 @@ from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.certificate.gain import (
     binary_entropy,
     bits_of_gain,
+    blind,
     counts_bits,
     effective_number,
     gain_of_bits,
@@ -33,7 +34,7 @@ from labelinf_guard.certificate.noise import (
     score_variance,
 )
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
-from labelinf_guard.certificate.statement import Part, Terms, certify, thousandths
+from labelinf_guard.certificate.statement import Part, Terms, certify, counted, thousandths
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import draw_split
 from labelinf_privacy.words import SeededWords
@@ -626,6 +627,90 @@ def test_a_line_is_above_the_mean_and_never_crossed_more_often_than_its_doubt() 
     for doubt, line in ((nine * Fraction(10**7 - 5, 10**7), 1.0), (nine * Fraction(10**6 + 5, 10**6), 0.9)):
         assert game_line(0, 10, 0.5, doubt=float(doubt)) == line
     assert game_line(0, 10, 0.5, doubt=0.99) == 0.6
+
+
+@pytest.mark.parametrize("bits", [980, 1100, 2000, 10_000, 24_000])
+def test_a_line_of_many_bits_is_that_of_whole_numbers(bits: int) -> None:
+    """25 000 coins. Of 10 000 bits one in a million was to be right on 62.2 %: who is told 10 000 labels has 70 %."""
+    line = game_line(bits, N, 0.5, doubt=2.0**-20)
+    assert line is not None
+    count = round(line * N)
+    assert count / N == line
+    term = tail = math.comb(N, N)
+    for k in range(N, count, -1):
+        term = term * k // (N - k + 1)
+        tail += term
+    below = tail + term * count // (N - count + 1)
+    assert tail << bits <= 1 << N - 20 < (below + (below >> 6)) << bits
+    assert line >= (bits + (N - bits) / 2) / N
+
+
+def test_no_line_is_drawn_of_all_bits_or_of_a_model_that_is_always_right() -> None:
+    assert game_line(math.inf, 100, 0.5, doubt=0.1) is None
+    assert game_line(0, 100, 1.0, doubt=0.1) is None
+    assert game_line(N, N, 0.5, doubt=0.1) is None
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("perfect", [None, 0.2, 0.9])
+@pytest.mark.parametrize("effective", [None, Fraction(10)])
+def test_bits_of_a_gain_are_worth_that_gain(classes: int, perfect: float | None, effective: Fraction | None) -> None:
+    """There and back; a model is never worse than a blind guess."""
+    assert blind(perfect, classes) == pytest.approx(0.1 if perfect == 0.9 else 1 - 1 / classes)
+    known = {"classes": classes, "perfect": perfect, "effective": effective}
+    assert gain_of_bits(bits_of_gain(0.07, 40, **known), 40, **known) == pytest.approx(0.07)
+    assert bits_of_gain(0.9, 40, **known) == math.inf
+
+
+def test_a_score_in_another_unit_varies_as_its_square() -> None:
+    for known in (False, True):
+        one, two = (score_variance(Fraction(span), 6, classes=2, counts_known=known) for span in (1, 3))
+        assert one is not None
+        assert two == 9 * one
+
+
+BARE = Terms(classes=2, public=Part(labels=100), sealed=Part(labels=0))
+
+
+def test_a_certificate_that_proves_nothing_says_so_now_or_at_the_end() -> None:
+    told = attrs.evolve(BARE, public=Part(labels=100, bits=9.0))
+    assert certify(BARE).void
+    assert not certify(told).void
+    assert not certify(attrs.evolve(told, sealed=Part(labels=100), final=9.0)).void
+    assert certify(attrs.evolve(told, sealed=Part(labels=100), final=math.inf, public=BARE.public)).void
+
+
+def test_a_certificate_says_who_knows_the_counts_and_what_is_independent() -> None:
+    known, unknown = (certify(attrs.evolve(BARE, counts_known=one)).sentences()[0] for one in (True, False))
+    assert "features and the class counts; given that, labels of different records are independent" in known
+    assert "features, but not the class counts; given that" in unknown
+    groups = certify(attrs.evolve(BARE, group="patients", public=Part(labels=100, effective=Fraction(7))))
+    assert "labels of different patients are independent" in groups.sentences()[0]
+    assert "near a label" not in known
+    assert "guesses near a label" in certify(attrs.evolve(BARE, values=True)).sentences()[-1]
+    grouped = "groups of unequal size count as 7 of equal size"
+    assert [grouped in found.arithmetic() for found in (groups, certify(BARE))] == [True, False]
+
+
+def test_how_private_a_record_is_is_rounded_up_to_a_thousandth() -> None:
+    """moved**2 answers / 2 variance: 9 * 7 * .123 / 2 = 3.8745."""
+    noise = StepNoise(moved=3, answers=7, variance=Fraction(1000, 123))
+    said = " ".join(certify(attrs.evolve(BARE, public=Part(labels=100, noise=noise))).sentences())
+    assert "are 3.875-concentrated private" in said
+
+
+def test_the_arithmetic_names_replaced_labels_where_there_are_any() -> None:
+    flipped = certify(attrs.evolve(BARE, public=Part(labels=100, flip=Fraction(1, 5)))).arithmetic()
+    assert "every scored label was replaced by another class with probability 0.2, once" in flipped
+    assert not any("replaced" in line for line in certify(BARE).arithmetic())
+    assert [counted(number, "label") for number in (0, 1, 2)] == ["0 labels", "1 label", "2 labels"]
+
+
+def test_all_doubt_is_spent_on_one_line_where_there_is_one() -> None:
+    terms = attrs.evolve(BARE, public=Part(labels=100, bits=5.0), perfect=0.6, counts_known=False)
+    assert certify(terms).line == game_line(5.0, 100, 0.6, doubt=terms.doubt)
+    ranks = [game_line(5.0, 100, 0.6, doubt=terms.doubt / share) for share in (1, 1e4)]
+    assert ranks[0] != ranks[1]
 
 
 def test_a_share_is_written_in_thousandths_rounded_up() -> None:
