@@ -667,6 +667,7 @@ def test_a_score_in_another_unit_varies_as_its_square() -> None:
         one, two = (score_variance(Fraction(span), 6, classes=2, counts_known=known) for span in (1, 3))
         assert one is not None
         assert two == 9 * one
+    assert score_variance(Fraction(1), 6, classes=2, counts_known=True) == Fraction(2, 4 * 6)  # twice that of coins
 
 
 BARE = Terms(classes=2, public=Part(labels=100), sealed=Part(labels=0))
@@ -703,6 +704,10 @@ def test_the_arithmetic_names_replaced_labels_where_there_are_any() -> None:
     flipped = certify(attrs.evolve(BARE, public=Part(labels=100, flip=Fraction(1, 5)))).arithmetic()
     assert "every scored label was replaced by another class with probability 0.2, once" in flipped
     assert not any("replaced" in line for line in certify(BARE).arithmetic())
+    assert "answers of the board: not limited; known class counts: 6.7 bits" in certify(BARE).arithmetic()
+    few = certify(attrs.evolve(BARE, public=Part(labels=100, bits=9.0)))
+    assert "answers of the board: 9.0 bits; known class counts: 6.7 bits" in few.arithmetic()
+    assert "knows the class counts" not in " ".join(few.sentences())  # no label is sealed
     assert [counted(number, "label") for number in (0, 1, 2)] == ["0 labels", "1 label", "2 labels"]
 
 

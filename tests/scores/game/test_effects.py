@@ -446,3 +446,34 @@ def test_a_fresh_subset_varies_as_draws_of_costs_at_both_ends_do() -> None:
     facts = Sampled(size=25, fresh=True).after(CLIPPED)
     assert facts.noise_std == pytest.approx(np.std([0.0, CLIPPED.span]) / 5)
     assert facts.noise_bound == CLIPPED.span
+
+
+def test_what_looks_at_labels_undoes_all_that_hid_them_and_says_nothing_else() -> None:
+    hidden = attrs.evolve(CLIPPED, step=0.1, scored=0.5, ladder_step=0.1, grid=0.1)
+    shown = Moved(bound=1.0).after(hidden)
+    assert (shown.step, shown.scored, shown.ladder_step, shown.noise_std) == (0, 1, 0, 0)
+
+
+def test_a_product_of_nothing_is_nothing_and_lies_on_no_grid() -> None:
+    scaled = Scaled(model=Noise(most=0.5)).after(attrs.evolve(START, grid=0.5))
+    assert (scaled.noise_bound, scaled.jump, scaled.grid) == (0, 0, 0)
+    assert Perturbed(epsilon=1.0, debiased=True).after(attrs.evolve(START, grid=0.5)).grid == 0
+    assert Supposed(bound=0.1).after(attrs.evolve(START, noise_factor=0.5)).noise_factor == 0
+
+
+def test_the_smaller_epsilon_of_labels_counts_and_its_delta_goes() -> None:
+    promised = attrs.evolve(CLIPPED, label_epsilon=1.0, label_delta=0.1)
+    once = Perturbed(epsilon=0.5).after(promised)
+    assert (once.label_epsilon, once.label_delta) == (0.5, 0.0)
+    for epsilons in ((1.0, 2.0), (2.0, 1.0)):
+        anew = fold([Perturbed(epsilon=epsilon, fresh=True) for epsilon in epsilons], CLIPPED)
+        assert (anew.answer_epsilon, anew.noise_fresh) == (1.0, True)
+
+
+def test_a_part_of_a_part_that_is_drawn_anew_is_a_part_of_all() -> None:
+    """What a stage nearer to the scorer sees anew for every query may come to be all that it is handed."""
+    coarse = attrs.evolve(CLIPPED, step=0.1, scored=0.1, label_epsilon=1.0, label_delta=0.1)
+    assert Sampled(size=20).after(coarse).scored == 0.1
+    assert Sampled(size=20).after(attrs.evolve(coarse, scored_fresh=True)).scored == 0.2
+    noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(AddedNoise(model=GridLaplace(scale=50.0)),)))
+    assert (noisy.label_epsilon, noisy.label_delta) == (math.inf, 0.0)
