@@ -204,8 +204,9 @@ class _Playing(ActiveScoreDefence):
     def _begun(self, labels: NDArray[np.intp]) -> Board:
         _swept()
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        held = (folder / _HELD).open("w")
+        held = (begun := folder / "begun").open("w")
         fcntl.flock(held, fcntl.LOCK_EX)
+        begun.rename(folder / _HELD)  # nobody sees it who could sweep it before it is held
         (folder / "labels.csv").write_text(self._task.labels(labels), encoding="utf-8")
         words, metric = SeededWords(self._rng), metric_of(self._policy, folder)
         metric = _Here.of(metric) if isinstance(metric, OwnMetric) else metric

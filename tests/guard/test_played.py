@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +23,11 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing.rules import NotApplicableError
+from labelinf_guard import played
 from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.played import GuardedBoard
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import Query
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.rules import RULES
 
@@ -194,3 +197,20 @@ def test_a_board_that_says_less_than_it_tells_fails_the_build(
     done = CliRunner().invoke(main, [*command, "--fail-on", "contradiction"], catch_exceptions=False)
     assert done.exit_code == Exit.FOUND, done.output
     assert "contradict" in done.output
+
+
+def test_a_game_that_begins_is_not_swept_away_by_one_that_sweeps_just_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process looks for what was left between the moment a folder is there and the moment it is held."""
+    lock = played.fcntl.flock
+
+    def late(file: Any, how: int) -> None:
+        if how == played.fcntl.LOCK_EX:
+            played._swept()
+        lock(file, how)
+
+    monkeypatch.setattr(played.fcntl, "flock", late)
+    data = LabelSet(labels=np.arange(8) % 2, class_names=("0", "1"), title="made", provenance="made")
+    channel = ScoreChannel(loss=LogLoss(), scorer="float64")
+    threat = channel.threat(Setting(data=data, defences=(GuardedBoard(share=0.5),)))
+    curator = channel.curator(data.labels, threat, np.random.default_rng(0))
+    assert math.isfinite(float(curator.answer(Query(predictions=np.full(8, 0.5)))))
