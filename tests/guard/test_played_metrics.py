@@ -170,7 +170,7 @@ def test_a_game_starts_no_child_for_a_query(monkeypatch: pytest.MonkeyPatch) -> 
         found = utility(
             ScoreChannel(metric=metric(word)),
             (GuardedBoard(decimals=5),),
-            honest_panel("breast-cancer").resized(40),
+            honest_panel("breast-cancer").resized(40, np.random.default_rng(40)),
             np.random.default_rng(0),
             repeats=1,
         )
