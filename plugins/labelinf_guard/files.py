@@ -172,7 +172,7 @@ def known_boards(labels: Path, board: Path, key: bytes, *, fresh: bool = False) 
         there = note.read_text(encoding="utf-8").splitlines() if note.exists() else []
     except (OSError, UnicodeDecodeError):
         return []
-    before = [name for name in there if fresh or name != own]
+    before = [f"{name}\t" if name == own else name for name in there if fresh or name != own]
     if line not in there:
         with contextlib.suppress(OSError):
             write_private(note, "".join(f"{name}\n" for name in [*before, line]).encode())

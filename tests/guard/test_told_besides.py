@@ -131,6 +131,17 @@ def test_a_board_that_is_begun_again_says_that_it_was_begun_before(tmp_path: Pat
     assert Board.open(board._path).others() == ["board.toml, begun before"]  # and the second one is itself
 
 
+def test_what_an_earlier_version_noted_of_the_same_place_is_the_board_that_is_there_or_one_before(
+    tmp_path: Path,
+) -> None:
+    labels, board, note = tmp_path / "labels.csv", tmp_path / "board.toml", tmp_path / "labels.csv.boards"
+    note.write_text("board.toml\n")
+    assert files.known_boards(labels, board, b"key") == []  # it goes on
+    note.write_text("board.toml\n")
+    for fresh in (True, False, False):
+        assert files.known_boards(labels, board, b"key", fresh=fresh) == ["board.toml, begun before"]
+
+
 def test_a_note_that_cannot_be_written_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(path: Path, data: bytes) -> None:
         raise PermissionError
