@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host, records_options
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_core.report.attacked import Attacked

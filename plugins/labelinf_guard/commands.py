@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_guard.ledger.verify import Verified

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.certificate import ONLY_THROUGH_US, AuditedBoard, BoardCertificate, certificate
-from labelinf_scores.audit.decision import Goal, ScorerDecision, ScorerWord
+from labelinf_scores.audit.decision import Goal, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.bounds.counting import transcript_bits
 
@@ -62,16 +63,16 @@ GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), b
 @pytest.mark.parametrize(
     ("goal", "leaks", "proof", "word", "status"),
     [
-        (Goal(), (GOT,), None, ScorerWord.UNSHOWN, 3),
-        (Goal(), (GOT,), PROOF, ScorerWord.UNSHOWN, 3),  # nothing was asked for
-        (Goal(gain="5%"), (GOT,), None, ScorerWord.UNSHOWN, 3),
-        (Goal(gain="5%"), (), PROOF, ScorerWord.CERTIFIED, 0),
-        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, ScorerWord.BROKEN, 4),
-        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, ScorerWord.LEAKS, 1),
+        (Goal(), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(), (GOT,), PROOF, AuditWord.UNSHOWN, 3),  # nothing was asked for
+        (Goal(gain="5%"), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(gain="5%"), (), PROOF, AuditWord.CERTIFIED, 0),
+        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, AuditWord.BROKEN, 4),
+        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, AuditWord.LEAKS, 1),
     ],
 )
 def test_one_object_says_word_and_status(
-    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: ScorerWord, status: int
+    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: AuditWord, status: int
 ) -> None:
     found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
     assert (found.word, found.status) == (word, status)
@@ -87,7 +88,7 @@ def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
         prior=(0.0, 1.0),
     )
 
-    assert decision.word is ScorerWord.UNSHOWN
+    assert decision.word is AuditWord.UNSHOWN
     assert decision.leaking == ()
 
 
