@@ -15,6 +15,7 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.board import Board
+from labelinf_guard.certificate.statement import Certificate, points
 from labelinf_guard.status import besides
 
 __all__ = ["Deployed", "deployed"]
@@ -78,11 +79,16 @@ def deployed(board: Board) -> Deployed:
         stage=_spec("guarded-board", {key: value for key, value in given.items() if value is not None}),
         queries=policy.budget.per_board,
         gain=policy.target.gain,
-        until="until the final release, of which labelinf guard status says what it adds"
-        if policy.final.scores
-        else "",
+        until=_until(board.certificate()),
         besides=tuple(besides(board)),
     )
+
+
+def _until(certificate: Certificate) -> str:
+    if certificate.after is None:
+        return ""
+    after = "nothing is proved" if certificate.void else f"{points(certificate.after)} points over a perfect model are"
+    return f"until the final release, after which {after}"
 
 
 def _spec(name: str, parameters: Mapping[str, object]) -> str:

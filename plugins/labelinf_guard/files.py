@@ -157,7 +157,7 @@ def known_boards(labels: Path, board: Path, key: bytes, *, fresh: bool = False) 
     """Write down beside a file of labels that a board scores it; return the others that do, as far as that is known.
 
     The note holds paths of boards and what tells one from another, for its owner only, and nothing of the labels. Where
-    it cannot be written, and of copies of the file, nothing is known.
+    it cannot be read or written, and of copies of the file, nothing is known.
 
     Args:
         labels: The file.
@@ -170,11 +170,12 @@ def known_boards(labels: Path, board: Path, key: bytes, *, fresh: bool = False) 
     line = f"{own}\t{derived(key, 'board').hex()[:16]}"
     try:
         there = note.read_text(encoding="utf-8").splitlines() if note.exists() else []
-        before = [name for name in there if fresh or name != own]
-        if line not in there:
-            write_private(note, "".join(f"{name}\n" for name in [*before, line]).encode())
     except (OSError, UnicodeDecodeError):
         return []
+    before = [f"{name}\t" if name == own else name for name in there if fresh or name != own]
+    if line not in there:
+        with contextlib.suppress(OSError):
+            write_private(note, "".join(f"{name}\n" for name in [*before, line]).encode())
     paths = (name.partition("\t") for name in before if name.partition("\t")[2] != line.partition("\t")[2])
     return list(dict.fromkeys(f"{path}, begun before" if path == own else path for path, *_ in paths))
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
+from labelinf_guard import files
 from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.clock import StepClock
 from labelinf_guard.files import State, derived, read_key
@@ -95,7 +96,7 @@ def test_an_audit_says_until_when_it_holds_and_certifies_nothing_once_the_final_
     board = begun(tmp_path)
     found = guard("audit", str(board._path), "--json")
     assert found.exit_code == 0
-    assert "until the final release" in json.loads(found.output)["certificate"]["says"]
+    assert "until the final release, after which 49.2 points" in json.loads(found.output)["certificate"]["says"]
     guess = read_blocks(board, 50)
     assert np.mean(guess == LABELS) > max(np.mean(LABELS), 1 - np.mean(LABELS)) + 0.06
     board.close()
@@ -128,6 +129,26 @@ def test_a_board_that_is_begun_again_says_that_it_was_begun_before(tmp_path: Pat
     again.close()
     assert "board.toml, begun before" in guard("status", str(board._path)).output
     assert Board.open(board._path).others() == ["board.toml, begun before"]  # and the second one is itself
+
+
+def test_what_an_earlier_version_noted_of_the_same_place_is_the_board_that_is_there_or_one_before(
+    tmp_path: Path,
+) -> None:
+    labels, board, note = tmp_path / "labels.csv", tmp_path / "board.toml", tmp_path / "labels.csv.boards"
+    note.write_text("board.toml\n")
+    assert files.known_boards(labels, board, b"key") == []  # it goes on
+    note.write_text("board.toml\n")
+    for fresh in (True, False, False):
+        assert files.known_boards(labels, board, b"key", fresh=fresh) == ["board.toml, begun before"]
+
+
+def test_a_note_that_cannot_be_written_is_read_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path, data: bytes) -> None:
+        raise PermissionError
+
+    (tmp_path / "labels.csv.boards").write_text("earlier.toml\n")
+    monkeypatch.setattr(files, "write_private", refused)
+    assert files.known_boards(tmp_path / "labels.csv", tmp_path / "board.toml", b"key") == ["earlier.toml"]
 
 
 def test_the_final_scores_are_not_released_again_from_a_copy_of_the_ledger(tmp_path: Path) -> None:
