@@ -70,7 +70,7 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     refused. Exits with status 1 when an attack exceeds what is proved enough.
     """
     from labelinf_core.advise.answer import advised
-    from labelinf_core.cli.exits import Exit
+    from labelinf_core.contracts.exits import Exit
 
     host = load_host(chosen["blocks"])
     with steps("advising") as progress:

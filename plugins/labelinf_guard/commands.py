@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_guard.ledger.verify import Verified
@@ -161,6 +161,8 @@ def audit(context: click.Context, board: Path, gain: str, seed: int, as_json: bo
             queries=found.queries,
             seed=seed,
             goal=Goal(gain=gain or f"{100 * found.gain:g}%"),
+            until=found.until,
+            besides=found.besides,
             progress=progress,
         )
     tell(document(report), lines(report), as_json=as_json)
@@ -181,7 +183,8 @@ def verify(context: click.Context, board: Path, head: str, as_json: bool) -> Non
     state = State.of(board)
     with waiting("computing the ledger again"):
         key = read_key(state.key)
-        found = again(state.ledger, derived(key, "chain"), head=head, files=SealedFiles(state=state, key=key).faults)
+        files = SealedFiles(state=state, key=key)
+        found = again(state.ledger, derived(key, "chain"), head=head, files=files.faults, anchor=state.anchor)
     tell(found, _verified(found), as_json=as_json)
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 

@@ -17,7 +17,7 @@ import tempfile
 import warnings
 import weakref
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 import attrs
 import numpy as np
@@ -84,6 +84,8 @@ class GuardedBoard(ScoreDefence):
         low: Of all scores, where a metric runs in a child and its range is not known; what is below counts as this.
         high: The same from above.
     """
+
+    asks: ClassVar[bool] = False
 
     share: float = attrs.field(default=1.0, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     decimals: int = attrs.field(default=3, validator=[attrs.validators.ge(0), attrs.validators.le(6)])

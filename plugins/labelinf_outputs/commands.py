@@ -9,10 +9,10 @@ import click
 
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, keep_inputs, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

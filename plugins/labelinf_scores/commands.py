@@ -213,6 +213,7 @@ def document(report: ScorerReport) -> dict[str, Any]:
         "attacks": report.leaks,
         "changed while attacked": report.changed,
         "numbers to name": report.decision.unnamed,
+        "told besides": report.decision.besides,
         "target": str(report.decision.target),
         "certificate": _proved(report.decision.proof),
         "changes that reach the target": [

@@ -10,7 +10,7 @@ import attrs
 import pytest
 from click.testing import Result
 
-from labelinf_core.cli.exits import TABLE, Exit
+from labelinf_core.contracts.exits import TABLE, Exit
 from labelinf_core.evaluator.records import Trial
 from labelinf_core.evaluator.store import Store
 

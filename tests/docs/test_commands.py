@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import labelinf as li
 from labelinf_core.cli import main
-from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.exits import Exit
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.suite import read_suite
 from labelinf_core.plugin.host import Host

@@ -329,6 +329,19 @@ def test_ten_lines_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(TEN_LINES.strip().splitlines()) <= 10
 
 
+@pytest.mark.long
+def test_attacks_that_show_nothing_pass_no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One label of one is no evidence, and ended with 0: the client sends its gradient as it is."""
+    (tmp_path / "one_of_mine.py").write_text(TEN_LINES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    command = ["audit", "client", "one_of_mine:update", "--model", "one_of_mine:make", "--samples", "1", "--own", "100"]
+    done = CliRunner().invoke(main, command)
+
+    assert done.exit_code == 3, done.output
+    assert "NO LEAK SHOWN" in done.output
+
+
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [

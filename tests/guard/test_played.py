@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from labelinf_core.cli import main
-from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host

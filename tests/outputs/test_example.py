@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer
 
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.commands import SAMPLES
 from labelinf_outputs.audit.claim import PrivacyClaim
-from labelinf_outputs.audit.decision import OutputsWord
 from labelinf_outputs.audit.findings import OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
@@ -49,7 +49,7 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     threshold = next(item for item in found.findings if item.attack == "lia-threshold")
 
     assert found.decision.refuted is refuted
-    assert found.decision.word is OutputsWord.LEAKS
+    assert found.decision.word is AuditWord.LEAKS
     assert threshold.memorised is not None
     assert threshold.memorised.value > 0.99
     assert found.decision.voids == ()

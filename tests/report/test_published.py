@@ -154,7 +154,7 @@ def test_the_audit_of_a_record_says_which_files_give_labels_away(
         found[full] = done.exit_code, {item["file"]: item for item in json.loads(done.stdout)}
 
     status, files = found[()]
-    assert status == 0
+    assert status == 3  # attacks that failed prove nothing
     assert {(item["above"], item["names"]) for item in files.values()} == {(False, 0)}
     status, files = found[("--full",)]
     assert status == 1

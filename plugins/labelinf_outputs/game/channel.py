@@ -91,6 +91,7 @@ class OutputChannel(PlantedChannel):
     rank: ClassVar[int] = 20
     attacks: ClassVar[type[OutputAttack]] = OutputAttack
     defences: ClassVar[type[OutputDefence]] = OutputDefence
+    uniform: ClassVar[bool] = True
 
     victim: str = "mlp"
     epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))

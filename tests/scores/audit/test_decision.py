@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.labels import LabelSet
-from labelinf_scores.audit.certificate import AuditedBoard, BoardCertificate, certificate
-from labelinf_scores.audit.decision import Goal, ScorerDecision, ScorerWord
+from labelinf_scores.audit.certificate import ONLY_THROUGH_US, AuditedBoard, BoardCertificate, certificate
+from labelinf_scores.audit.decision import Goal, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.bounds.counting import transcript_bits
 
@@ -55,23 +56,23 @@ def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDe
     return li.audit_scorer(scorer, labels, **options).report.decision
 
 
-PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, foreign=True)
+PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, where="z")
 GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), baseline=0.6, queries=9)
 
 
 @pytest.mark.parametrize(
     ("goal", "leaks", "proof", "word", "status"),
     [
-        (Goal(), (GOT,), None, ScorerWord.UNSHOWN, 3),
-        (Goal(), (GOT,), PROOF, ScorerWord.UNSHOWN, 3),  # nothing was asked for
-        (Goal(gain="5%"), (GOT,), None, ScorerWord.UNSHOWN, 3),
-        (Goal(gain="5%"), (), PROOF, ScorerWord.CERTIFIED, 0),
-        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, ScorerWord.BROKEN, 4),
-        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, ScorerWord.LEAKS, 1),
+        (Goal(), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(), (GOT,), PROOF, AuditWord.UNSHOWN, 3),  # nothing was asked for
+        (Goal(gain="5%"), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(gain="5%"), (), PROOF, AuditWord.CERTIFIED, 0),
+        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, AuditWord.BROKEN, 4),
+        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, AuditWord.LEAKS, 1),
     ],
 )
 def test_one_object_says_word_and_status(
-    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: ScorerWord, status: int
+    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: AuditWord, status: int
 ) -> None:
     found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
     assert (found.word, found.status) == (word, status)
@@ -87,7 +88,7 @@ def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
         prior=(0.0, 1.0),
     )
 
-    assert decision.word is ScorerWord.UNSHOWN
+    assert decision.word is AuditWord.UNSHOWN
     assert decision.leaking == ()
 
 
@@ -139,7 +140,8 @@ def test_stages_of_ours_certify_whatever_the_function_is(stages: list[str], labe
     found = decided(scorer, labels, queries=60, gain="10", defences=stages, attacks=["majority", "hybrid"])
     assert found.status == 0, found
     assert found.proof is not None
-    assert found.proof.foreign
+    assert ONLY_THROUGH_US in found.proof.sentence()
+    assert ("the scorer is not asked there" in found.proof.sentence()) == stages[0].startswith("guarded-board")
 
 
 def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
@@ -168,7 +170,7 @@ def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
 
 
 def vars_of(proof: BoardCertificate) -> dict[str, Any]:
-    return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "foreign")}
+    return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "where")}
 
 
 def test_a_slow_scorer_ends_as_its_fast_twin() -> None:
