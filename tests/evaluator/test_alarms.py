@@ -311,3 +311,8 @@ def test_placebos_are_corrected_for_the_number_of_cells() -> None:
     lucky, plain = (Placebo(n_correct=n, n_records=100, chance=0.5) for n in (63, 50))
     assert void_verdicts({"lucky": lucky})
     assert not void_verdicts({"lucky": lucky, **{f"cell {i}": plain for i in range(9)}})
+
+
+def test_a_placebo_that_happens_once_in_a_hundred_times_is_void() -> None:
+    assert void_verdicts({"cell": Placebo(n_correct=1, n_records=1, chance=0.01)})
+    assert not void_verdicts({"cell": Placebo(n_correct=1, n_records=1, chance=0.0101)})

@@ -170,3 +170,9 @@ def test_a_record_is_ever_scored() -> None:
 def test_sensitivity_is_the_span_over_n() -> None:
     assert sensitivity(4.6, 23) == pytest.approx(0.2)
     assert math.isinf(sensitivity(math.inf, 23))
+
+
+@pytest.mark.parametrize("queries", [7, 333, 3000])
+def test_a_delta_is_a_probability(queries: int) -> None:
+    """Masses that are added up in doubles may be more than one together."""
+    assert PureProduct(epsilon=0.01, queries=queries).delta(-100.0) <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from random import Random
 
@@ -152,6 +153,17 @@ def test_limits_are_those_of_the_theory() -> None:
     assert fewest_queries(metric_of("accuracy"), large) == (1804, 3255)
     assert fewest_queries(metric_of("accuracy"), Totals.binary(n_records=25_000, n_positive=50))[0] == 92
     assert fewest_queries(metric_of("roc-auc"), totals, decimals=2) == (81, None)
+
+
+def test_so_many_doubles_tell_all_labellings_of_three_classes_apart_and_one_less_does_not() -> None:
+    """Counted in whole numbers; of rounded scores of three classes nothing is proved."""
+    totals = Totals(counts=(50, 40, 60))
+    labellings = math.factorial(150) // math.prod(math.factorial(count) for count in (50, 40, 60))
+    fewest, fixed = fewest_queries(metric_of("accuracy"), totals)
+    assert fewest is not None
+    assert 2 ** (64 * (fewest - 1)) < labellings <= 2 ** (64 * fewest)
+    assert fixed is None
+    assert fewest_queries(metric_of("accuracy"), totals, decimals=2) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "mcc", "lift", "youden", "roc-auc", "gini", "reciprocal-rank"])
