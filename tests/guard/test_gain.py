@@ -17,6 +17,7 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.statistics.proportions import game_p_value
 from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.certificate.gain import (
+    _tail_log,
     binary_entropy,
     bits_of_gain,
     blind,
@@ -643,6 +644,13 @@ def test_a_line_of_many_bits_is_that_of_whole_numbers(bits: int) -> None:
     below = tail + term * count // (N - count + 1)
     assert tail << bits <= 1 << N - 20 < (below + (below >> 6)) << bits
     assert line >= (bits + (N - bits) / 2) / N
+
+
+def test_a_tail_that_doubles_cannot_hold_is_bounded_from_above_and_nearly_reached() -> None:
+    """504 or 505 of 505, each with a quarter: exact fractions, and their logarithm with fifty digits."""
+    quarter = Fraction(1, 4)
+    exact = log2(505 * quarter**504 * (1 - quarter) + quarter**505) * Decimal(2).ln()
+    assert -1e-10 < Decimal(_tail_log(504, 505, 0.25)) - exact < 1e-6
 
 
 def test_no_line_is_drawn_of_all_bits_or_of_a_model_that_is_always_right() -> None:
