@@ -719,6 +719,18 @@ def test_the_arithmetic_names_replaced_labels_where_there_are_any() -> None:
     assert [counted(number, "label") for number in (0, 1, 2)] == ["0 labels", "1 label", "2 labels"]
 
 
+def test_sealed_labels_ends_and_releases_are_named_where_there_are_any() -> None:
+    part = attrs.evolve(BARE, public=Part(labels=100, bits=9.0), sealed=Part(labels=1))
+    charged = "class counts tell of the sealed labels"
+    assert [any(charged in line for line in certify(terms).arithmetic()) for terms in (part, BARE)] == [True, False]
+    ends = [one for one in certify(attrs.evolve(part, ends="It ends in May.")).sentences() if one.startswith("Ends.")]
+    assert ends == ["Ends. It ends in May."]
+    assert not any(one.startswith("Ends.") for one in certify(part).sentences())
+    for released, said in (("", "labels"), ("two scores", "labels, two scores")):
+        lines = certify(attrs.evolve(part, final=3.0, released=released)).arithmetic()
+        assert lines[-1] == f"final release: 3.0 bits about 1 sealed {said}"
+
+
 def test_all_doubt_is_spent_on_one_line_where_there_is_one() -> None:
     terms = attrs.evolve(BARE, public=Part(labels=100, bits=5.0), perfect=0.6, counts_known=False)
     assert certify(terms).line == game_line(5.0, 100, 0.6, doubt=terms.doubt)
