@@ -130,15 +130,15 @@ def test_a_kept_run_is_audited_whoever_played_it(tmp_path: Path) -> None:
     y = np.array(["a", "b", "b"] * 5)
     li.matrix(y, attacks=["prime-blocks"], trials=1, out=tmp_path)
 
-    told, full = li.audit_record(tmp_path, y), li.audit_record(tmp_path, y, full=True)
+    told, full = li.audit_record(y, tmp_path), li.audit_record(y, tmp_path, full=True)
 
     assert [row["gives_away"] for row in told.rows()] == [False] * 5
     assert str(told).startswith("leaks       nothing above the majority guess")
     assert next(row["gives_away"] for row in full.rows() if row["file"] == "results.json")
-    with pytest.raises(InputError, match=r"'y.npy' of this run are not where .* or in Python labelinf.audit_record"):
-        li.audit_record(tmp_path)
-    with pytest.raises(InputError, match=r"'y.npy' of this run are others"):
-        li.audit_record(tmp_path, y[::-1])
+    with pytest.raises(InputError, match=r"'y' of this run are not where .* or in Python labelinf.audit_record"):
+        li.audit_record(None, tmp_path)
+    with pytest.raises(InputError, match=r"'y' of this run are others"):
+        li.audit_record(y[::-1], tmp_path)
 
     (tmp_path / "y.csv").write_text("label\n" + "".join(f"{label}\n" for label in y))
     asked = ["audit", "record", str(tmp_path), "--labels", str(tmp_path / "y.csv"), "--json"]
@@ -215,7 +215,7 @@ def test_what_is_no_component_is_one_sentence() -> None:
 def test_a_result_says_shows_and_draws_its_answer(objects: li.Played) -> None:
     figure = objects.plot()
 
-    assert str(objects).startswith("score channel, y.npy: a blind guess is right on 60.0 %\n")
+    assert str(objects).startswith("score channel, y: a blind guess is right on 60.0 %\n")
     assert [axes.get_title() for axes in figure.axes][1] == "Leakage against strength: round"
     assert len(figure.axes) == len(list(objects.pictures()))
     page = objects._repr_html_()
@@ -257,7 +257,16 @@ def test_an_extra_that_is_missing_is_one_sentence(library: str, monkeypatch: pyt
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "module", ["labelinf", "labelinf.games", "labelinf.theory", "labelinf.audits", "labelinf.gradients"]
+    "module",
+    [
+        "labelinf",
+        "labelinf.games",
+        "labelinf.theory",
+        "labelinf.audits",
+        "labelinf.gradients",
+        "labelinf.outputs",
+        "labelinf.published",
+    ],
 )
 def test_every_example_of_a_docstring_runs(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0
