@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from labelinf_scores.audit.decision import ScorerDecision
     from labelinf_scores.audit.log.files import Submission
+    from labelinf_scores.audit.report import ScorerReport
 
-__all__ = ["audit_grader", "audit_log", "audit_record", "audit_scorer"]
+__all__ = ["audit_grader", "audit_log", "audit_record", "audit_scorer", "scorer_audited"]
 
 
 def audit_record(
@@ -126,7 +127,6 @@ def audit_scorer(
     from labelinf_core.plugin.worker import watch
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
-    from labelinf_scores.audit.words import answer
 
     labels_first(y, "audit_scorer(y, scorer)")
     builder = Builder(Host.load())
@@ -148,6 +148,13 @@ def audit_scorer(
             tolerance=tolerance,
             simulations=simulations,
         )
+    return scorer_audited(report)
+
+
+def scorer_audited(report: ScorerReport) -> Audited:
+    """Show what an audit of a scorer found."""
+    from labelinf_scores.audit.words import answer
+
     words = (*answer(report).lines(WIDTH), f"run on made labels: {report.sentence()}")
     return _of_scorer("What a scorer gives away", report, report.decision, words)
 

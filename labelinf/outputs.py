@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.planted import Planted
     from labelinf_outputs.audit.predictions import Predictions
     from labelinf_outputs.audit.seal import Seal
@@ -119,9 +120,9 @@ def audit_outputs(
     seal: str | Path | None = None,
     commitment: str = "",
     classes: Sequence[Any] = (),
-    epsilon: float = math.inf,
+    epsilon: float | None = None,
     delta: str | float = 0.0,
-    mu: float = math.inf,
+    mu: float | None = None,
     attacks: Sequence[Any] = (),
     gate: bool = False,
     seed: int = 0,
@@ -174,7 +175,6 @@ def audit_outputs(
     from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit import words
-    from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.outputs import audit_outputs as audited
     from labelinf_outputs.audit.seal import read_seal
 
@@ -193,7 +193,7 @@ def audit_outputs(
         known,
         builder,
         attacks=tuple(map(str, written(builder, Kind.ATTACK, attacks))),
-        claim=PrivacyClaim(epsilon=epsilon, delta=fraction(delta, "delta"), mu=mu),
+        claim=_claimed(epsilon, fraction(delta, "delta"), mu),
         gate=gate,
         rng=np.random.default_rng(seed),
         timeout=timeout,
@@ -221,6 +221,16 @@ def audit_outputs(
         table=table,
         drawn=attacked_picture("What a model gives back of planted labels", table),
     )
+
+
+def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_outputs.audit.claim import PrivacyClaim
+
+    if (mu is not None and (epsilon is not None or delta)) or (delta and epsilon is None):
+        raise InputError("claim epsilon, with a delta if need be, or mu; not both.")
+    inf = math.inf
+    return PrivacyClaim(epsilon=inf if epsilon is None else epsilon, delta=delta, mu=inf if mu is None else mu)
 
 
 def _declared(probabilities: Any, logits: Any, top_1: Any, rounded: int | None) -> tuple[Any, View]:
