@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labelinf import guard
-    from labelinf.audits import audit_grader, audit_log, audit_record, audit_scorer
-    from labelinf.games import attack, compare, load, matrix
+    from labelinf.audits import audit_grader, audit_log, audit_scorer
+    from labelinf.games import attack, audit_record, compare, load, matrix
     from labelinf.gradients import Recovered, audit_client, recover, shield
     from labelinf.outputs import PlantedLabels, audit_outputs, plant
     from labelinf.published import metrics, reproduce, theorems
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from labelinf.theory import advise, bounds
 
 _HOMES = {
-    "audits": ("audit_grader", "audit_log", "audit_record", "audit_scorer"),
-    "games": ("attack", "compare", "load", "matrix"),
+    "audits": ("audit_grader", "audit_log", "audit_scorer"),
+    "games": ("attack", "audit_record", "compare", "load", "matrix"),
     "gradients": ("Recovered", "audit_client", "recover", "shield"),
     "outputs": ("PlantedLabels", "audit_outputs", "plant"),
     "published": ("metrics", "reproduce", "theorems"),

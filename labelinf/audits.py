@@ -2,72 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-import attrs
+import numpy as np
+from numpy.typing import ArrayLike
 
 from labelinf.labels import label_set, label_texts, labels_first, named_scorer
+from labelinf.objects import written
 from labelinf.results import Audited, attacked_picture
 from labelinf.shown import WIDTH
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.worker import watch
+from labelinf_core.specs import Builder
+from labelinf_core.specs.own_code import name_of, own_function
+from labelinf_scores.audit import words as scorer_words
+from labelinf_scores.audit.decision import ScorerDecision
+from labelinf_scores.audit.grader import audited_grader
+from labelinf_scores.audit.log import report as logs
+from labelinf_scores.audit.log.determined import Known
+from labelinf_scores.audit.log.files import Submission, labels_of, read_submissions, submissions_of
+from labelinf_scores.audit.report import Goal, audited
+from labelinf_scores.game.host_tables import HostTable, read_table
+from labelinf_scores.metrics.readings import metric as known_metric
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from labelinf_scores.audit.decision import ScorerDecision
-    from labelinf_scores.audit.log.files import Submission
-    from labelinf_scores.audit.report import ScorerReport
-
-__all__ = ["audit_grader", "audit_log", "audit_record", "audit_scorer", "scorer_audited"]
-
-
-def audit_record(
-    y: ArrayLike | None,
-    run: str | Path,
-    *,
-    features: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    full: bool = False,
-) -> Audited:
-    """Attack what a kept run has written, as ``labelinf audit record`` does.
-
-    >>> import labelinf as li, tempfile
-    >>> y, kept = [0, 1, 1, 0, 1] * 4, tempfile.mkdtemp()
-    >>> played = li.matrix(y, attacks=["prime-blocks"], trials=1, out=kept)
-    >>> li.audit_record(y, kept).word.value
-    'no leak shown'
-
-    Args:
-        y: The private labels, which grade the guesses; None: those of the file that was read.
-        run: Its directory.
-        features: What was passed with them.
-        groups: The same.
-        full: Whether to attack the files that ``--full`` writes.
-
-    Returns:
-        What was found, one row a file.
-
-    Raises:
-        InputError: There is no run, or the labels are not those that it was played on.
-    """
-    from labelinf.games import load
-    from labelinf.objects import handed
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.report.attacked import RecordAudit, attacked_run, record_answer
-    from labelinf_core.specs import Builder
-
-    labels_first(y, "audit_record(y, run)")
-    builder = Builder(Host.load())
-    labels = None if y is None else handed(builder, label_set(y, features, groups))
-    found = RecordAudit(files=tuple(attacked_run(load(run).results, builder, full=full, labels=labels)))
-    return Audited(
-        report=found,
-        decision=found,
-        words=tuple(record_answer(found.files, full=full).lines(WIDTH)),
-        table=tuple({**attrs.asdict(item), "gives_away": item.gives_away} for item in found.files),
-    )
+__all__ = ["audit_grader", "audit_log", "audit_scorer"]
 
 
 def audit_scorer(
@@ -120,14 +84,6 @@ def audit_scorer(
         InputError: The scorer cannot be asked.
         ComponentError: It hung, or ended its process.
     """
-    from labelinf.objects import written
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.worker import watch
-    from labelinf_core.specs import Builder
-    from labelinf_scores.audit.report import Goal, audited
-
     labels_first(y, "audit_scorer(y, scorer)")
     builder = Builder(Host.load())
     goal = Goal(target=target, gain=None if gain is None else fraction(gain, "gain"), most=max_labels_per_query)
@@ -148,14 +104,7 @@ def audit_scorer(
             tolerance=tolerance,
             simulations=simulations,
         )
-    return scorer_audited(report)
-
-
-def scorer_audited(report: ScorerReport) -> Audited:
-    """Show what an audit of a scorer found."""
-    from labelinf_scores.audit.words import answer
-
-    words = (*answer(report).lines(WIDTH), f"run on made labels: {report.sentence()}")
+    words = (*scorer_words.answer(report).lines(WIDTH), f"run on made labels: {report.sentence()}")
     return _of_scorer("What a scorer gives away", report, report.decision, words)
 
 
@@ -196,12 +145,6 @@ def audit_grader(
     Raises:
         InputError: The tables do not belong together, or the grader cannot be asked.
     """
-    import os
-
-    from labelinf_core.specs.own_code import name_of, own_function
-    from labelinf_scores.audit.grader import audited_grader
-    from labelinf_scores.game.host_tables import HostTable, read_table
-
     true, shown = (read_table(Path(t)) if isinstance(t, str | os.PathLike) else t for t in (solution, sample))
     function = own_function(grader, "grader") if isinstance(grader, str) else grader
     report = audited_grader(
@@ -287,12 +230,6 @@ def audit_log(
     Raises:
         InputError: Something cannot be used as it is.
     """
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_scores.audit.log.determined import Known
-    from labelinf_scores.audit.log.files import labels_of
-    from labelinf_scores.audit.log.report import answer, audited_log, lines
-    from labelinf_scores.metrics.readings import metric as known_metric
-
     labels_first(y, "audit_log(y, submissions, scores)")
     names, own = [metric] if isinstance(metric, str) else [*metric], named_scorer(scorer) or ""
     if bool(own) == bool(names):
@@ -305,7 +242,7 @@ def audit_log(
     truth = None
     if y is not None:
         truth = labels_of({str(at): text for at, text in enumerate(label_texts(y))}, "y", positive)
-    found = audited_log(
+    found = logs.audited_log(
         truth,
         [(name, _submitted(submissions, column)) for name, column in zip(names or [""], columns, strict=True)],
         positive=positive,
@@ -322,18 +259,12 @@ def audit_log(
     )
     known = () if found.answer is None else (Known(int(value)).name.lower() for value in found.answer.known)
     table = tuple({"record": name, "status": status} for name, status in zip(found.ids, known, strict=False))
-    words = (*answer(found).lines(WIDTH), "", *lines(found))
+    words = (*logs.answer(found).lines(WIDTH), "", *logs.lines(found))
     return Audited(report=found, decision=found, words=words, table=table)
 
 
 def _submitted(submissions: Any, scores: Any) -> tuple[Submission, ...]:
     """Read submissions from files, or take them as they are."""
-    import os
-
-    import numpy as np
-
-    from labelinf_scores.audit.log.files import read_submissions, submissions_of
-
     if isinstance(submissions, str | os.PathLike):
         return read_submissions(os.fspath(submissions), os.fspath(scores), "id", "submission", "")
     named = (

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
 
 import attrs
+from numpy.typing import ArrayLike
 
-from labelinf.labels import label_set, named_scorer
-from labelinf.results import Found, Played
+from labelinf.labels import label_set, labels_first, named_scorer
+from labelinf.objects import handed, written
+from labelinf.results import Audited, Found, Played
+from labelinf.shown import WIDTH
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.choice import STRONGEST
+from labelinf_core.evaluator.engines import local
+from labelinf_core.evaluator.game import channel_spec
+from labelinf_core.evaluator.once import plan_once, play_once
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.run import run
+from labelinf_core.evaluator.runs import results_of
+from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.worker import watch
+from labelinf_core.report.answer import of_bout
+from labelinf_core.report.attacked import RecordAudit, attacked_run, record_answer
+from labelinf_core.report.bout import recovered, summary
+from labelinf_core.report.comparison import answer, as_document, compare_results
+from labelinf_core.report.formats import write_all
+from labelinf_core.specs import Builder
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from labelinf_core.evaluator.cells import Plan
-    from labelinf_core.specs import Builder
-
-__all__ = ["attack", "compare", "load", "matrix"]
+__all__ = ["attack", "audit_record", "compare", "load", "matrix"]
 
 
 def load(run: str | Path) -> Played:
@@ -37,11 +55,48 @@ def load(run: str | Path) -> Played:
     Raises:
         InputError: There is no run.
     """
-    from pathlib import Path
-
-    from labelinf_core.evaluator.runs import results_of
-
     return Played(results=results_of(Path(run)))
+
+
+def audit_record(
+    y: ArrayLike | None,
+    run: str | Path,
+    *,
+    features: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    full: bool = False,
+) -> Audited:
+    """Attack what a kept run has written, as ``labelinf audit record`` does.
+
+    >>> import labelinf as li, tempfile
+    >>> y, kept = [0, 1, 1, 0, 1] * 4, tempfile.mkdtemp()
+    >>> played = li.matrix(y, attacks=["prime-blocks"], trials=1, out=kept)
+    >>> li.audit_record(y, kept).word.value
+    'no leak shown'
+
+    Args:
+        y: The private labels, which grade the guesses; None: those of the file that was read.
+        run: Its directory.
+        features: What was passed with them.
+        groups: The same.
+        full: Whether to attack the files that ``--full`` writes.
+
+    Returns:
+        What was found, one row a file.
+
+    Raises:
+        InputError: There is no run, or the labels are not those that it was played on.
+    """
+    labels_first(y, "audit_record(y, run)")
+    builder = Builder(Host.load())
+    labels = None if y is None else handed(builder, label_set(y, features, groups))
+    found = RecordAudit(files=tuple(attacked_run(load(run).results, builder, full=full, labels=labels)))
+    return Audited(
+        report=found,
+        decision=found,
+        words=tuple(record_answer(found.files, full=full).lines(WIDTH)),
+        table=tuple({**attrs.asdict(item), "gives_away": item.gives_away} for item in found.files),
+    )
 
 
 def compare(before: str | Path | Played, after: str | Path | Played) -> Found:
@@ -62,9 +117,6 @@ def compare(before: str | Path | Played, after: str | Path | Played) -> Found:
     Raises:
         InputError: There is no run, or the two have no game in common.
     """
-    from labelinf.shown import WIDTH
-    from labelinf_core.report.comparison import answer, as_document, compare_results
-
     found = compare_results(*(run.results if isinstance(run, Played) else load(run).results for run in (before, after)))
     return Found(report=found, words=tuple(answer(found).lines(WIDTH)), table=tuple(as_document(found)["changes"]))
 
@@ -113,16 +165,6 @@ def attack(
         InputError: Something cannot be used as it is.
         ComponentError: The attack failed.
     """
-    from labelinf.objects import handed, written
-    from labelinf.shown import WIDTH
-    from labelinf_core.evaluator.once import plan_once, play_once
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.worker import watch
-    from labelinf_core.report.answer import of_bout
-    from labelinf_core.report.bout import recovered, summary
-    from labelinf_core.specs import Builder
-
     _check_numbers(timeout, seed=(seed, 0))
     builder = Builder(Host.load())
     (player,) = map(str, written(builder, Kind.ATTACK, [attack]))
@@ -196,20 +238,6 @@ def matrix(
     Raises:
         InputError: Something cannot be used as it is.
     """
-    import tempfile
-    from pathlib import Path
-
-    from labelinf.objects import handed, written
-    from labelinf_core.evaluator.choice import STRONGEST
-    from labelinf_core.evaluator.game import channel_spec
-    from labelinf_core.evaluator.plan import make_plan
-    from labelinf_core.evaluator.suite import Matrix, Suite
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.worker import watch
-    from labelinf_core.report.formats import write_all
-    from labelinf_core.specs import Builder
-
     _check_numbers(timeout, trials=(trials, 1), seed=(seed, 0), workers=(workers, 0))
     builder = Builder(Host.load())
     players = written(builder, Kind.ATTACK, attacks) or [STRONGEST]
@@ -235,10 +263,6 @@ def matrix(
 
 def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
     """Say what is no number of seconds, and what is no whole number of at least so many."""
-    from numbers import Integral, Real
-
-    from labelinf_core.contracts.errors import InputError
-
     if not isinstance(timeout, Real) or not timeout > 0:
         raise InputError(f"timeout={timeout!r} must be a positive number of seconds.")
     for name, (value, least) in whole.items():
@@ -247,9 +271,6 @@ def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
 
 
 def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, workers: int) -> Played:
-    from labelinf_core.evaluator.engines import local
-    from labelinf_core.evaluator.run import run
-    from labelinf_core.evaluator.store import Store
 
     with closing(Store.open(directory, plan)) as store, local(plan, builder, timeout, workers) as executor:
         run(plan, store, executor)

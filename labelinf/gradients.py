@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from labelinf.labels import label_set, labels_first
 from labelinf.results import Audited
 from labelinf.shown import WIDTH, ShownResult
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from labelinf_core.contracts.components import LabelSet
-    from labelinf_core.contracts.pictures import Picture
-    from labelinf_gradients.audit.client import ClientAudit
-    from labelinf_gradients.audit.saved import Saved
-    from labelinf_gradients.game.networks import Network
-    from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.contracts.pictures import Picture, Series
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.worker import apart
+from labelinf_core.specs import Builder
+from labelinf_core.specs.own_code import name_of, watched_function
+from labelinf_gradients.audit.client import ClientAudit
+from labelinf_gradients.audit.client import audit_client as audited
+from labelinf_gradients.audit.saved import Saved, audit_saved
+from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates, updates_of
+from labelinf_gradients.audit.words import answer, lines
+from labelinf_gradients.game.clients import scaled
+from labelinf_gradients.game.networks import Network
+from labelinf_gradients.game.own_network import load
+from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
+from labelinf_gradients.recovery.solver import recover as solved
+from labelinf_gradients.recovery.tensors import FORMATS
+from labelinf_gradients.shielding import shielded
 
 __all__ = ["Recovered", "audit_client", "recover", "shield"]
 
@@ -75,8 +84,6 @@ class Recovered(ShownResult):
 
     def pictures(self) -> Iterator[Picture]:
         """Yield the labels that came out, a series a gradient, for up to six of them."""
-        from labelinf_core.contracts.pictures import Picture, Series
-
         known = [at for at, hard in enumerate(self.hard) if hard >= 0][:6]
         if known:
             yield Picture(
@@ -112,8 +119,6 @@ def recover(gradient: Any, layer: Any, **settings: Any) -> Recovered:
     Raises:
         InputError: Shapes do not fit, weights are not finite, or the family cannot be recovered from so few classes.
     """
-    from labelinf_gradients.recovery.solver import recover as solved
-
     return Recovered(recovery=solved(gradient, layer, **settings))
 
 
@@ -166,12 +171,6 @@ def audit_client(
         InputError: There are too few records, or client or model cannot be used.
         ComponentError: The client hung, or ended its process.
     """
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_gradients.audit.words import answer, lines
-    from labelinf_gradients.game.clients import scaled
-    from labelinf_gradients.game.own_network import load
-
     labels_first(y, "audit_client(y, client, model, features=x)")
     data = label_set(y, features)
     network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
@@ -187,11 +186,6 @@ def audit_client(
 
 
 def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:
-    import numpy as np
-
-    from labelinf_gradients.audit.saved import audit_saved
-    from labelinf_gradients.audit.updates import format_seen, read_updates, updates_of
-    from labelinf_gradients.recovery.tensors import FORMATS
 
     if isinstance(client, Mapping):
         updates = updates_of({name: np.asarray(part) for name, part in client.items()}, network, "client")
@@ -201,14 +195,6 @@ def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:
 
 
 def _played(client: Any, data: LabelSet, network: Network, seed: int, settings: dict[str, Any]) -> ClientAudit:
-    import numpy as np
-
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.worker import apart
-    from labelinf_core.specs import Builder
-    from labelinf_core.specs.own_code import name_of, watched_function
-    from labelinf_gradients.audit.client import audit_client as audited
-    from labelinf_gradients.audit.updates import UserClient
 
     name, builder = name_of(client), Builder(Host.load())
     asked = UserClient(function=watched_function(client, "client"), name=name, network=network)
@@ -240,6 +226,4 @@ def shield(update: Any, *, norm: float, multiplier: float) -> Any:
     Raises:
         InputError: It is nothing that can be clipped, or norm or multiplier are no positive numbers.
     """
-    from labelinf_gradients.shielding import shielded
-
     return shielded(update, norm=norm, multiplier=multiplier)

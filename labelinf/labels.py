@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_data.npy_file import labels_of
+from labelinf_data.posteriors import with_posteriors
 
 __all__ = ["label_set", "label_texts", "labels_first", "named_scorer"]
 
@@ -29,11 +31,6 @@ def label_set(y: ArrayLike, features: Any = None, groups: Any = None, posteriors
     Raises:
         InputError: They cannot be used as they are.
     """
-    import numpy as np
-
-    from labelinf_data.npy_file import labels_of
-    from labelinf_data.posteriors import with_posteriors
-
     features, groups = (None if part is None else np.asarray(part) for part in (features, groups))
     found = labels_of(_vector(y), title="y", place="y", features=features, groups=groups)
     return with_posteriors(found, posteriors, {}, "y") if posteriors else found
@@ -58,18 +55,11 @@ def labels_first(y: object, call: str) -> None:
     Raises:
         InputError: It is a name or a function.
     """
-    import os
-
-    from labelinf_core.contracts.errors import InputError
-
     if callable(y) or isinstance(y, str | os.PathLike):
         raise InputError(f"labels come first since 0.2: labelinf.{call}.")
 
 
 def _vector(y: ArrayLike) -> NDArray[Any]:
-    import numpy as np
-
-    from labelinf_core.contracts.errors import InputError
 
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:  # a frame of one column
@@ -83,8 +73,6 @@ def _vector(y: ArrayLike) -> NDArray[Any]:
 
 def _named(labels: NDArray[np.object_]) -> NDArray[np.str_]:
     """Return names of labels of any type; what is missing has none: None, NaN, pandas' NA and NaT."""
-    import numpy as np
-
     texts = [str(item) if isinstance(item, str) or str(item) not in _MISSING else "" for item in labels]
     return np.array(texts, dtype=str)
 
@@ -97,7 +85,6 @@ def named_scorer(scorer: str | Callable[..., float] | None) -> str | None:
     """
     if scorer is None or isinstance(scorer, str):
         return scorer
-    from labelinf_core.contracts.errors import InputError
 
     if not getattr(scorer, "__qualname__", "").isidentifier():
         raise InputError(

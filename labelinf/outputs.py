@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from labelinf.labels import label_texts, labels_first
+from labelinf.objects import written
 from labelinf.results import Audited, attacked_picture
 from labelinf.shown import ShownResult
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from labelinf_outputs.audit.claim import PrivacyClaim
-    from labelinf_outputs.audit.planted import Planted
-    from labelinf_outputs.audit.predictions import Predictions
-    from labelinf_outputs.audit.seal import Seal
-    from labelinf_outputs.game.view import View
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_outputs.audit import words
+from labelinf_outputs.audit.claim import PrivacyClaim
+from labelinf_outputs.audit.outputs import audit_outputs as audited
+from labelinf_outputs.audit.plant import Planting, drawn, training
+from labelinf_outputs.audit.planted import Planted, by_hand, references_of, sealed_of
+from labelinf_outputs.audit.predictions import Predictions, predictions_of, read_predictions
+from labelinf_outputs.audit.seal import Seal, read_seal
+from labelinf_outputs.game.view import Outputs, View
 
 __all__ = ["PlantedLabels", "audit_outputs", "plant"]
 
@@ -85,11 +90,6 @@ def plant(
     Raises:
         InputError: There are too few records or classes, or a share is none.
     """
-    import numpy as np
-
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_outputs.audit.plant import Planting, drawn, training
-
     labels_first(y, "plant(y)")
     texts, given = label_texts(y), np.ravel(np.asarray(y))
     ids = list(map(str, range(len(texts))))
@@ -166,18 +166,6 @@ def audit_outputs(
     Raises:
         InputError: Something cannot be used as it is.
     """
-    import numpy as np
-
-    from labelinf.objects import written
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.specs import Builder
-    from labelinf_outputs.audit import words
-    from labelinf_outputs.audit.outputs import audit_outputs as audited
-    from labelinf_outputs.audit.seal import read_seal
-
     labels_first("" if planted is not None else y, "audit_outputs(y, probabilities)")
     if (y is None) == (seal is None):
         raise InputError("say what was planted: labels that were drawn, what li.plant returned, or None and seal=FILE.")
@@ -224,8 +212,6 @@ def audit_outputs(
 
 
 def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.claim import PrivacyClaim
 
     if (mu is not None and (epsilon is not None or delta)) or (delta and epsilon is None):
         raise InputError("claim epsilon, with a delta if need be, or mu; not both.")
@@ -235,9 +221,6 @@ def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyCl
 
 def _declared(probabilities: Any, logits: Any, top_1: Any, rounded: int | None) -> tuple[Any, View]:
     """Return the predictions and what they show."""
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.game.view import Outputs, View
-
     kinds = zip((Outputs.PROBABILITIES, Outputs.LOGITS, Outputs.TOP_ONE), (probabilities, logits, top_1), strict=True)
     given = [(said, kind) for kind, said in kinds if said is not None]
     if len(given) != 1:
@@ -250,12 +233,6 @@ def _declared(probabilities: Any, logits: Any, top_1: Any, rounded: int | None) 
 
 def _read(said: Any, view: View, classes: Sequence[Any], labels: Sequence[str], place: str) -> tuple[str, Predictions]:
     """Return predictions with their name in messages, of a file or an array."""
-    import os
-
-    import numpy as np
-
-    from labelinf_outputs.audit.predictions import predictions_of, read_predictions
-
     if isinstance(said, str | os.PathLike):
         return os.fspath(said), read_predictions(os.fspath(said), view, labels)
     return place, predictions_of(place, np.asarray(said), view, tuple(map(str, classes)), labels)
@@ -264,7 +241,6 @@ def _read(said: Any, view: View, classes: Sequence[Any], labels: Sequence[str], 
 def _of_seal(
     seal: Seal, said: Any, references: Sequence[Any], view: View, pool: int, classes: Sequence[Any]
 ) -> Planted:
-    from labelinf_outputs.audit.planted import sealed_of
 
     names = ("the predictions", *(f"reference {at}" for at in range(1, len(references) + 1)))
     pairs = zip(names, (said, *references), strict=True)
@@ -275,11 +251,6 @@ def _of_seal(
 
 def _by_hand(labels: list[str], said: Any, references: Any, view: View, classes: Sequence[Any]) -> Planted:
     """Put together what is known of labels that the user drew: a canary every row."""
-    import numpy as np
-
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.planted import by_hand, references_of
-
     names = classes or (() if all(text.isdecimal() for text in labels) else sorted(set(labels)))
     _, shown = _read(said, view, names, labels, "the predictions")
     if len(shown.probabilities) != len(labels):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import attrs
+from numpy.typing import ArrayLike
 
+from labelinf.labels import label_set, labels_first
 from labelinf.results import Found
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.plugin.host import Host
+from labelinf_core.report.reproduced import COMPARED, computed, figures, write
+from labelinf_core.report.statements import called_to_mind, listing, shown
+from labelinf_scores.audit.boards import rows
 
 __all__ = ["metrics", "reproduce", "theorems"]
 
@@ -46,12 +49,6 @@ def metrics(
     Raises:
         InputError: A metric is none of those that ship, or there are not two classes.
     """
-    from labelinf.labels import label_set, labels_first
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_core.plugin.host import Host
-    from labelinf_scores.audit.boards import rows
-
     labels_first(y, "metrics(y)")
     sizes, part = [records] if isinstance(records, int) else [*records], fraction(share, "share")
     if y is not None:
@@ -83,9 +80,6 @@ def theorems(words: str = "") -> Found:
     Raises:
         UnknownNameError: Nothing is called so.
     """
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.report.statements import called_to_mind, listing, shown
-
     host = Host.load()
     found, components = called_to_mind(host, words) if words else (host.statements(), ())
     told = shown(found, components) if words else [listing(found)]
@@ -112,11 +106,6 @@ def reproduce(name: str | None = None, *, full: bool = False, into: str | Path |
         UnknownNameError: Nothing is called so.
         InputError: The folder cannot be written.
     """
-    from pathlib import Path
-
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.report.reproduced import COMPARED, computed, figures, write
-
     host = Host.load()
     if name is None:
         known = tuple(host.reproductions())

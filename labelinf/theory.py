@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
+
+from numpy.typing import ArrayLike
 
 from labelinf.labels import label_set, labels_first, named_scorer
+from labelinf.objects import handed, written
 from labelinf.results import Advised, Theory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from labelinf_core.evaluator.records import Implied
-    from labelinf_core.plugin.host import Host
+from labelinf_core.advise.answer import advised
+from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.evaluator.game import AttackedGame, asked
+from labelinf_core.evaluator.records import Implied
+from labelinf_core.evaluator.theory import theory
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 
 __all__ = ["Game", "advise", "bounds"]
 
@@ -85,9 +91,6 @@ def bounds(y: ArrayLike | None = None, **game: Unpack[Game]) -> Theory:
     Raises:
         InputError: Something cannot be used as it is.
     """
-    from labelinf_core.evaluator.game import AttackedGame, asked
-    from labelinf_core.evaluator.theory import theory
-
     host, chosen = _chosen(y, game)
 
     def question() -> Implied:
@@ -136,13 +139,6 @@ def advise(
     Raises:
         InputError: Something cannot be used as it is, or the target cannot be meant.
     """
-    from labelinf.objects import written
-    from labelinf_core.advise.answer import advised
-    from labelinf_core.contracts.errors import ComponentError, InputError
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.specs import Builder
-
     if not isinstance(target, str | None):
         raise InputError(f"target={target!r} must be text, such as '60%'.")
     host, chosen = _chosen(y, game)
@@ -165,12 +161,6 @@ def advise(
 
 def _chosen(y: ArrayLike | None, game: Game) -> tuple[Host, dict[str, Any]]:
     """Return what a game is read from, as the command line says it."""
-    from labelinf.objects import handed, written
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.specs import Builder
-
     labels_first(y, "bounds(y), or labels='FILE'")
     if unknown := sorted(game.keys() - _OMITTED.keys()):
         raise TypeError(f"{unknown[0]!r} is no setting of a game; there are {', '.join(_OMITTED)}.")

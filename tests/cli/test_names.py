@@ -17,8 +17,11 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.host import Host
 from labelinf_guard.board import Board
+from labelinf_guard.deployed import deployed
 from labelinf_guard.export.write import export
 from labelinf_guard.ledger.verify import verify
+from labelinf_guard.plan import table
+from labelinf_guard.status import status_of
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "advise": li.advise,
@@ -31,9 +34,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "audit scorer": li.audit_scorer,
     "bounds": li.bounds,
     "compare": li.compare,
-    "guard audit": li.guard.audit,
-    "guard plan": li.guard.plan,
-    "guard status": li.guard.status,
     "matrix": li.matrix,
     "metrics": li.metrics,
     "plant": li.plant,
@@ -43,10 +43,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 #: Commands whose work is that of an object or of a function that is called otherwise.
 ELSEWHERE: dict[str, Callable[..., Any]] = {
+    "guard audit": deployed,  # which li.audit_scorer is then played on
     "guard export": export,
     "guard init": li.guard.init,
+    "guard plan": table,
     "guard release": Board.release,
     "guard score": Board.submit,
+    "guard status": status_of,
     "guard token": Board.token,
     "guard verify": verify,
 }
