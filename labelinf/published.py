@@ -59,7 +59,11 @@ def metrics(
     printed = [decimals] if decimals is None or isinstance(decimals, int) else [*decimals]
     names, warned = [metric] if isinstance(metric, str) else metric, list[str]()
     found = tuple(rows(Host.load(), sizes or (569, 5000), part, printed or (None, 4, 3), names, warn=warned.append))
-    told = (f"{row.metric} of {row.records}: {row.labels_per_query:.2f} labels an answer, {row.stops}" for row in found)
+    told = (
+        f"{row.metric}, {row.records} labels, {'full' if row.decimals is None else row.decimals} decimals: "
+        f"{row.labels_per_query:.2f} labels an answer; all through noise {row.stops}"
+        for row in found
+    )
     return Found(report=found, words=(*warned, *told), table=tuple(map(attrs.asdict, found)))
 
 

@@ -284,11 +284,11 @@ def _array(path: Path) -> np.ndarray:
 
 def _numbered(values: np.ndarray) -> _Predictions:
     """Return the rows of an array: records are numbered, and so are columns."""
-    flat = values.reshape(len(values), -1)
-    table = flat.astype(np.float64).tolist() if flat.dtype.kind in "biuf" else flat.tolist()
-    written = repr if flat.dtype.kind in "biuf" else str
-    cells = {str(at): tuple(map(written, row)) for at, row in enumerate(table)}
-    return _Predictions(columns=tuple(map(str, range(len(table[0])))), cells=cells, has_ids=False)
+    table = values.reshape(len(values), -1)
+    kinds = {"b": np.int64, "f": np.float64}
+    written = table.astype(kinds.get(table.dtype.kind, table.dtype)).tolist()
+    cells = {str(at): tuple(map(str, row)) for at, row in enumerate(written)}
+    return _Predictions(columns=tuple(map(str, range(table.shape[1]))), cells=cells, has_ids=False)
 
 
 def _scores(path: str, name_column: str, score_column: str) -> dict[str, str]:
