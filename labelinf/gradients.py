@@ -150,7 +150,7 @@ def audit_client(
     'leaks'
 
     Args:
-        y: Labels of the records, shape ``(n_records,)``; of saved updates the label behind each, or None.
+        y: Labels of the records, shape ``(n_records,)``; where there are as many saved updates, those behind them.
         client: Called as ``client(module, x, labels)``: it returns its update, a gradient, a change of the parameters
             or the trained module, by name or in their order. Or its name, ``"module:function"``; or updates that were
             saved, a mapping or a file with an array for every parameter, one update of one record along its first axis.
