@@ -295,6 +295,7 @@ def test_a_game_has_the_same_names_in_python_on_the_command_line_and_in_a_suite(
         li.bounds(recrods=100)  # type: ignore[call-arg]
 
 
+@pytest.mark.long
 def test_the_api_computes_without_the_command_line() -> None:
     code = """
 import sys, numpy as np, labelinf as li

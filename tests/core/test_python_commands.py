@@ -55,6 +55,7 @@ def test_an_attack_recovers_what_its_command_does() -> None:
     assert str(found).startswith(repr(found)[:20])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("y", [list(Y), pd.Series(Y), pd.DataFrame({"label": Y}), pd.Series(Y, dtype="category")])
 def test_labels_are_read_alike_however_they_are_held(y: Any) -> None:
     assert li.bounds(y).implied == li.bounds(Y).implied
@@ -79,6 +80,7 @@ def test_features_and_groups_are_frames_too_and_a_mistake_names_no_label() -> No
         li.advise(Y, labels="y.csv", gain="5%")
 
 
+@pytest.mark.long
 def test_advice_about_labels_is_that_about_their_file() -> None:
     game: dict[str, Any] = {"gain": "5%", "only": "randomised-response", "certificates_only": True}
 
@@ -243,6 +245,7 @@ def test_a_grader_is_audited_as_its_command_audits_it() -> None:
         assert next(found.rows())["queries"] == told["attacks"][0]["queries"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("find", "arguments"),
     [
