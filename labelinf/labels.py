@@ -14,7 +14,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_data.npy_file import labels_of
 from labelinf_data.posteriors import with_posteriors
 
-__all__ = ["label_set", "label_texts", "labels_first", "named_scorer"]
+__all__ = ["label_set", "label_texts", "label_vector", "labels_first", "named_scorer"]
 
 _MISSING = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})  #: how what is no label prints
 
@@ -32,7 +32,7 @@ def label_set(y: ArrayLike, features: Any = None, groups: Any = None, posteriors
         InputError: They cannot be used as they are.
     """
     features, groups = (None if part is None else np.asarray(part) for part in (features, groups))
-    found = labels_of(_vector(y), title="y", place="y", features=features, groups=groups)
+    found = labels_of(label_vector(y), title="y", place="y", features=features, groups=groups)
     return with_posteriors(found, posteriors, {}, "y") if posteriors else found
 
 
@@ -42,7 +42,7 @@ def label_texts(y: ArrayLike) -> list[str]:
     Raises:
         InputError: They are no vector.
     """
-    return [str(value) for value in _vector(y)]
+    return [str(value) for value in label_vector(y)]
 
 
 def labels_first(y: object, call: str) -> None:
@@ -59,8 +59,12 @@ def labels_first(y: object, call: str) -> None:
         raise InputError(f"labels come first since 0.2: labelinf.{call}.")
 
 
-def _vector(y: ArrayLike) -> NDArray[Any]:
+def label_vector(y: ArrayLike) -> NDArray[Any]:
+    """Return labels as a vector; names where they are objects.
 
+    Raises:
+        InputError: They are none.
+    """
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:  # a frame of one column
         labels = labels[:, 0]

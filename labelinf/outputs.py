@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from labelinf.labels import label_texts, labels_first
+from labelinf.labels import label_texts, label_vector, labels_first
 from labelinf.objects import written
 from labelinf.results import Audited, attacked_picture
 from labelinf.shown import ShownResult
@@ -91,7 +91,7 @@ def plant(
         InputError: There are too few records or classes, or a share is none.
     """
     labels_first(y, "plant(y)")
-    texts, given = label_texts(y), np.ravel(np.asarray(y))
+    texts, given = label_texts(y), label_vector(y)
     ids = list(map(str, range(len(texts))))
     how = Planting(share=fraction(share, "share"), references=references, control=control, copies=copies)
     seal = drawn(ids, texts, how, np.random.default_rng(seed), "y")
@@ -175,7 +175,7 @@ def audit_outputs(
     elif isinstance(y, PlantedLabels):
         known = _of_seal(y.seal, said, references or (), view, pool, classes or y.classes)
     else:
-        known = _by_hand(label_texts(y), said, references, view, classes)  # type: ignore[arg-type]  # not None
+        known = _by_hand(label_vector(y), said, references, view, classes)  # type: ignore[arg-type]  # not None
     builder = Builder(Host.load())
     found = audited(
         known,
@@ -249,9 +249,12 @@ def _of_seal(
     )
 
 
-def _by_hand(labels: list[str], said: Any, references: Any, view: View, classes: Sequence[Any]) -> Planted:
+def _by_hand(y: NDArray[Any], said: Any, references: Any, view: View, classes: Sequence[Any]) -> Planted:
     """Put together what is known of labels that the user drew: a canary every row."""
-    names = classes or (() if all(text.isdecimal() for text in labels) else sorted(set(labels)))
+    labels, names = list(map(str, y)), tuple(classes)
+    width = 0 if isinstance(said, str | os.PathLike) else max(np.shape(said)[1:], default=2)
+    if not names and width and set(labels) - set(map(str, range(width))):
+        names = tuple(np.unique(y))
     _, shown = _read(said, view, names, labels, "the predictions")
     if len(shown.probabilities) != len(labels):
         raise InputError(f"{len(labels)} planted labels for predictions of {len(shown.probabilities)} records.")

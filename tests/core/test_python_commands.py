@@ -169,6 +169,10 @@ def test_what_a_model_shows_is_declared_as_on_the_command_line() -> None:
     assert li.audit_outputs(names, said, classes=["yes", "no"], attacks=["lia-threshold"]).word.value == "leaks"
     otherwise = li.audit_outputs(names, said, attacks=["lia-threshold"])  # sorted: no, yes
     assert next(otherwise.rows())["correct"] == 0
+    for low, high in ((-1, -2), (1, 2), (9, 10)):
+        told = np.where(np.where(planted == 1, high, low)[:, None] == sorted((low, high)), 0.9, 0.1)
+        found = li.audit_outputs(np.where(planted == 1, high, low), told, attacks=["lia-threshold"])
+        assert next(found.rows())["correct"] == 200
     for wrong, message in (
         ({}, "one of probabilities, logits and top_1"),
         ({"probabilities": said, "logits": said}, "one of probabilities"),
