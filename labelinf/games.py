@@ -159,7 +159,7 @@ def attack(
         timeout: Seconds that the game may take.
 
     Returns:
-        What came of it: ``report`` is the cell of a matrix; one row a record, an empty text where none is guessed.
+        What came of it, one row a record, with an empty text where none is guessed; ``report`` is the cell of a matrix.
 
     Raises:
         InputError: Something cannot be used as it is.

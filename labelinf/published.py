@@ -43,8 +43,8 @@ def metrics(
         metric: Names; all when empty.
 
     Returns:
-        One row for every metric, number of records and of decimals: labels that an answer gives away, and standard
-        deviations of noise on the score.
+        Labels that an answer gives away, and standard deviations of noise on the score, one row for every metric,
+        number of records and of decimals.
 
     Raises:
         InputError: A metric is none of those that ship, or there are not two classes.
