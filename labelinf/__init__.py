@@ -1,5 +1,7 @@
 """labelinf in Python: what the command line does, as functions. Importing it costs nothing.
 
+A function about labels takes them first: a list, an array, a column of a frame.
+
 >>> import labelinf as li
 >>> theory = li.bounds(records=100, queries=10, defences=["randomised-response(epsilon=1)"])
 >>> round(min(ceiling.accuracy for ceiling in theory.ceilings), 3)
@@ -17,46 +19,52 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labelinf import guard
-    from labelinf.audits import (
-        OutputsAudited,
-        RecordAudited,
-        ScorerAudited,
-        audit_outputs,
-        audit_record,
-        audit_scorer,
-    )
-    from labelinf.games import load, matrix
-    from labelinf.gradients import Recovered, recover, shield
-    from labelinf.results import Advised, Played, Theory
+    from labelinf.audits import audit_grader, audit_log, audit_scorer
+    from labelinf.games import attack, audit_record, compare, load, matrix
+    from labelinf.gradients import Recovered, audit_client, recover, shield
+    from labelinf.outputs import PlantedLabels, audit_outputs, plant
+    from labelinf.published import metrics, reproduce, theorems
+    from labelinf.results import Advised, Audited, Found, Played, Theory
     from labelinf.theory import advise, bounds
+
+_HOMES = {
+    "audits": ("audit_grader", "audit_log", "audit_scorer"),
+    "games": ("attack", "audit_record", "compare", "load", "matrix"),
+    "gradients": ("Recovered", "audit_client", "recover", "shield"),
+    "outputs": ("PlantedLabels", "audit_outputs", "plant"),
+    "published": ("metrics", "reproduce", "theorems"),
+    "results": ("Advised", "Audited", "Found", "Played", "Theory"),
+    "theory": ("advise", "bounds"),
+}
 
 __all__ = [
     "Advised",
-    "OutputsAudited",
+    "Audited",
+    "Found",
+    "PlantedLabels",
     "Played",
-    "RecordAudited",
     "Recovered",
-    "ScorerAudited",
     "Theory",
     "advise",
+    "attack",
+    "audit_client",
+    "audit_grader",
+    "audit_log",
     "audit_outputs",
     "audit_record",
     "audit_scorer",
     "bounds",
+    "compare",
     "guard",
     "load",
     "matrix",
+    "metrics",
+    "plant",
     "recover",
+    "reproduce",
     "shield",
+    "theorems",
 ]
-
-_HOMES = {
-    "audits": ("OutputsAudited", "RecordAudited", "ScorerAudited", "audit_outputs", "audit_record", "audit_scorer"),
-    "games": ("load", "matrix"),
-    "gradients": ("Recovered", "recover", "shield"),
-    "results": ("Advised", "Played", "Theory"),
-    "theory": ("advise", "bounds"),
-}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,358 +1,273 @@
-"""Audits of a user's own system, as functions."""
+"""Audits of a user's own system, as functions: labels first, then what is audited."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
-import attrs
+import numpy as np
+from numpy.typing import ArrayLike
 
-from labelinf.shown import WIDTH, ShownResult
+from labelinf.labels import label_set, label_texts, labels_first, named_scorer
+from labelinf.objects import written
+from labelinf.results import Audited, attacked_picture
+from labelinf.shown import WIDTH
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.worker import watch
+from labelinf_core.specs import Builder
+from labelinf_core.specs.own_code import name_of, own_function
+from labelinf_scores.audit import words as scorer_words
+from labelinf_scores.audit.decision import ScorerDecision
+from labelinf_scores.audit.grader import audited_grader
+from labelinf_scores.audit.log import report as logs
+from labelinf_scores.audit.log.determined import Known
+from labelinf_scores.audit.log.files import Submission, labels_of, read_submissions, submissions_of
+from labelinf_scores.audit.report import Goal, audited
+from labelinf_scores.game.host_tables import HostTable, read_table
+from labelinf_scores.metrics.readings import metric as known_metric
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from labelinf_core.contracts.pictures import Picture
-    from labelinf_core.report.attacked import Attacked
-    from labelinf_outputs.audit.findings import OutputsAudit
-    from labelinf_outputs.audit.planted import Planted
-    from labelinf_scores.audit.report import ScorerReport
-
-__all__ = ["OutputsAudited", "RecordAudited", "ScorerAudited", "audit_outputs", "audit_record", "audit_scorer"]
-
-
-@attrs.frozen(kw_only=True)
-class ScorerAudited(ShownResult):
-    """What a scoring function gives away.
-
-    Attributes:
-        report: All of it.
-    """
-
-    report: ScorerReport
-
-    def lines(self) -> Iterator[str]:
-        """Yield what leaks, what is proved to stop it, what that costs, and which metric gave the same answers."""
-        from labelinf_scores.audit.words import answer
-
-        yield from answer(self.report).lines(WIDTH)
-        yield f"run on made labels: {self.report.sentence()}"
-
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield one row an attack."""
-        for leak in self.report.leaks:
-            share = leak.accuracy
-            yield {
-                "attack": leak.attack,
-                "accuracy": share.value if share else None,
-                "accuracy_low": share.low if share else None,
-                "accuracy_high": share.high if share else None,
-                "baseline": leak.baseline,
-                "queries": leak.queries,
-                "labels_per_query": leak.labels_per_query,
-                "all": leak.exact,
-                "trouble": leak.refusal or leak.failure,
-            }
-
-    def pictures(self) -> Iterator[Picture]:
-        """Yield what every attack that was played recovered."""
-        yield from _shares("What a scorer gives away", self.rows())
-
-
-@attrs.frozen(kw_only=True)
-class OutputsAudited(ShownResult):
-    """What a model gives back of planted labels.
-
-    Attributes:
-        audit: All of it.
-        view: What was declared to be visible.
-    """
-
-    audit: OutputsAudit
-    view: str
-
-    def lines(self) -> Iterator[str]:
-        """Yield the answer with its conditions."""
-        from labelinf_outputs.audit import words
-
-        yield from words.lines(self.audit, self.view)
-
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield one row an attack."""
-        for item in self.audit.findings:
-            share = item.accuracy
-            yield {
-                "attack": item.attack,
-                "word": item.word.value,
-                "correct": item.correct,
-                "guesses": item.guesses,
-                "accuracy": share.value if share else None,
-                "accuracy_low": share.low if share else None,
-                "accuracy_high": share.high if share else None,
-                "baseline": 1 / self.audit.n_classes,
-                "p_chance": item.p_chance,
-                "p_placebo": item.p_placebo,
-                "trouble": item.refusal,
-            }
-
-    def pictures(self) -> Iterator[Picture]:
-        """Yield what every attack that was played guessed right."""
-        yield from _shares("What a model gives back of planted labels", self.rows())
-
-
-@attrs.frozen(kw_only=True)
-class RecordAudited(ShownResult):
-    """What the files of a run give away.
-
-    Attributes:
-        files: What an adversary read from each.
-        full: Whether they are those with every detail.
-    """
-
-    files: tuple[Attacked, ...]
-    full: bool
-
-    def lines(self) -> Iterator[str]:
-        """Yield what leaks, what stops it, what that costs."""
-        from labelinf_core.report.attacked import record_answer
-
-        yield from record_answer(self.files, full=self.full).lines(WIDTH)
-
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Yield one row a file."""
-        for item in self.files:
-            yield {**attrs.asdict(item), "gives_away": item.gives_away}
-
-
-def audit_record(
-    run: str | Path, y: ArrayLike | None = None, *, features: ArrayLike | None = None, full: bool = False
-) -> RecordAudited:
-    """Attack what a kept run has written, as ``labelinf audit record`` does.
-
-    >>> import labelinf as li, tempfile
-    >>> y, kept = [0, 1, 1, 0, 1] * 4, tempfile.mkdtemp()
-    >>> played = li.matrix(y, attacks=["prime-blocks"], trials=1, out=kept)
-    >>> any(row["gives_away"] for row in li.audit_record(kept, y).rows())
-    False
-
-    Args:
-        run: Its directory.
-        y: The private labels, which grade the guesses; those of the file that was read when omitted.
-        features: What was passed with them.
-        full: Whether to attack the files that ``--full`` writes.
-
-    Raises:
-        InputError: There is no run, or the labels are not those that it was played on.
-    """
-    import tempfile
-    from pathlib import Path
-
-    from labelinf.games import load, stored
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.report.attacked import attacked_run
-    from labelinf_core.specs import Builder
-
-    with tempfile.TemporaryDirectory() as directory:
-        labels = None if y is None else stored(y, features, Path(directory))
-        found = tuple(attacked_run(load(run).results, Builder(Host.load()), full=full, labels=labels))
-    return RecordAudited(files=found, full=full)
+__all__ = ["audit_grader", "audit_log", "audit_scorer"]
 
 
 def audit_scorer(
-    scorer: str | Callable[..., float],
     y: ArrayLike,
+    scorer: str | Callable[..., float],
     *,
+    groups: ArrayLike | None = None,
     queries: int = 0,
     attacks: Sequence[Any] = (),
+    also: Sequence[Any] = (),
     defences: Sequence[Any] = (),
+    metric: str = "",
     seed: int = 0,
     timeout: float = 600.0,
     target: str = "",
     gain: str | float | None = None,
+    max_labels_per_query: float | None = None,
     tolerance: float | None = None,
-) -> ScorerAudited:
+    simulations: int = 0,
+) -> Audited:
     """Attack a scoring function on labels of your own, as ``labelinf audit scorer`` does.
 
     >>> import labelinf as li
-    >>> found = li.audit_scorer("sklearn", [0, 1, 1, 0, 1] * 8, attacks=["binary-weights"])
-    >>> [(row["attack"], row["all"]) for row in found.rows()]
-    [('binary-weights', True)]
+    >>> found = li.audit_scorer([0, 1, 1, 0, 1] * 8, "sklearn", attacks=["binary-weights"])
+    >>> [(row["attack"], row["all"]) for row in found.rows()], found.word.value
+    ([('binary-weights', True)], 'leaks')
 
     Args:
-        scorer: A function called as ``scorer(labels, predictions)``, or its name as on the command line.
         y: Private labels of any names, shape ``(n_records,)``; or real numbers.
+        scorer: A function called as ``scorer(labels, predictions)``, or its name as on the command line.
+        groups: Which records belong together, a name for each; independent when omitted.
         queries: The adversary's budget; 0 is unlimited.
         attacks: Specs, or objects of your own, instead of the shipped list of the strongest.
+        also: Others beside that list.
         defences: What stands in front of it where it is deployed: specs, or objects of your own, from the scorer out.
+        metric: What ``"sklearn"`` computes, as a spec; the log-loss when empty.
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the scorer may
             take to answer, though never more than two minutes. The scorer runs in a copy of this process.
         target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
         gain: Instead, a fraction over the best blind guess: ``"5%"`` or ``.05``.
+        max_labels_per_query: What is tolerated of an attack; no more than luck explains if None.
         tolerance: How near a guess of a real label must be; a hundredth of their interquartile range if None.
+        simulations: Labellings that an attack may score; 0: as many as suit the scorer.
+
+    Returns:
+        What was found, one row an attack; accuracies are fractions with a 95 % interval.
 
     Raises:
         InputError: The scorer cannot be asked.
         ComponentError: It hung, or ended its process.
     """
-    import tempfile
-    from pathlib import Path
-
-    from labelinf.games import named_scorer, stored
-    from labelinf.objects import written
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.worker import watch
-    from labelinf_core.specs import Builder
-    from labelinf_scores.audit.report import Goal, audited
-
+    labels_first(y, "audit_scorer(y, scorer)")
     builder = Builder(Host.load())
-    with tempfile.TemporaryDirectory() as directory:
-        data = builder.build(Kind.LABELS, stored(y, None, Path(directory)), "y").load()
-    players = tuple(map(str, written(builder, Kind.ATTACK, attacks)))
-    stages = tuple(map(str, written(builder, Kind.DEFENCE, defences)))
-    name = named_scorer(scorer) or ""
+    goal = Goal(target=target, gain=None if gain is None else fraction(gain, "gain"), most=max_labels_per_query)
+    players, others = (tuple(map(str, written(builder, Kind.ATTACK, each))) for each in (attacks, also))
     with watch.waiting(min(timeout, watch.patience)):
         report = audited(
-            name,
-            data,
+            named_scorer(scorer) or "",
+            label_set(y, None, groups),
             builder,
             attacks=players,
-            stages=stages,
+            also=others,
+            stages=tuple(map(str, written(builder, Kind.DEFENCE, defences))),
+            metric=metric,
             queries=queries,
             seed=seed,
             timeout=timeout,
-            goal=Goal(target=target, gain=None if gain is None else fraction(gain, "gain")),
+            goal=goal,
             tolerance=tolerance,
+            simulations=simulations,
         )
-    return ScorerAudited(report=report)
+    words = (*scorer_words.answer(report).lines(WIDTH), f"run on made labels: {report.sentence()}")
+    return _of_scorer("What a scorer gives away", report, report.decision, words)
 
 
-def audit_outputs(
-    probabilities: ArrayLike | str | Path,
+def audit_grader(
+    solution: Any,
+    sample: Any,
+    grader: str | Callable[..., Any],
     *,
-    planted: ArrayLike | None = None,
-    references: tuple[ArrayLike, ArrayLike] | None = None,
-    seal: str | Path | None = None,
-    epsilon: float = math.inf,
-    delta: float = 0.0,
-    mu: float = math.inf,
-    attacks: Sequence[Any] = (),
+    targets: Sequence[str] = (),
+    queries: int = 0,
+    simulations: int = 60_000,
+    tolerance: float = 0.0,
     seed: int = 0,
-    timeout: float = 600.0,
-) -> OutputsAudited:
-    """Audit a trained model: does it give back the labels that were planted in its training data?
+) -> Audited:
+    """Attack a grader over your own tables, as ``labelinf audit grader`` does.
 
-    >>> import labelinf as li, numpy as np
-    >>> planted = np.random.default_rng(0).integers(0, 2, 200)
-    >>> told = np.where(planted[:, None] == [0, 1], 0.9, 0.1)
-    >>> li.audit_outputs(told, planted=planted, attacks=["lia-threshold"]).audit.decision.word.value
+    >>> import labelinf as li, pandas as pd
+    >>> truth = pd.DataFrame({"id": range(12), "label": [0, 1, 1] * 4})
+    >>> def grade(submission, answers):
+    ...     return float((submission["label"] == answers["label"]).mean())
+    >>> li.audit_grader(truth, truth.assign(label=0), grade, simulations=2000).word.value
     'leaks'
 
     Args:
-        probabilities: What the model says of every record, shape ``(n_records, n_classes)``, or a file of it.
-        planted: The labels that you drew yourself, uniformly, independently of everything and before training, one
-            a row: class numbers, shape ``(n_records,)``.
-        references: What R models with other planted labels say, shape ``(R, n_records, n_classes)``, and those
-            labels, shape ``(R, n_records)``.
-        seal: Instead of ``planted``: the file that ``labelinf plant`` wrote, with predictions in a file.
-        epsilon: The label-DP that is claimed.
-        delta: The delta of that claim.
-        mu: Instead: Gaussian label-DP.
-        attacks: Specs, or objects of your own, instead of all that are loaded.
-        seed: Of the placebo's labels.
-        timeout: Seconds that one game of an attack may take that does not come with labelinf.
+        solution: Your table with the private labels: a frame, or a CSV file.
+        sample: A submission that is scored, of the same rows: a frame, or a CSV file.
+        grader: ``grade(submission, answers)``, ``score(solution, submission, row_id_column_name)`` or a function of
+            labels and predictions; or ``"module:function"``.
+        targets: The private columns; all that both tables have when empty.
+        queries: The adversary's budget; 0 is unlimited.
+        simulations: Labellings that are scored at most.
+        tolerance: How near a number counts as read, in its own unit; 0: a hundredth of the interquartile range.
+        seed: Of all that is drawn.
+
+    Returns:
+        What was found, one row an attack.
+
+    Raises:
+        InputError: The tables do not belong together, or the grader cannot be asked.
+    """
+    true, shown = (read_table(Path(t)) if isinstance(t, str | os.PathLike) else t for t in (solution, sample))
+    function = own_function(grader, "grader") if isinstance(grader, str) else grader
+    report = audited_grader(
+        name_of(grader),
+        HostTable.of_tables(function, true, shown, targets),
+        queries=queries,
+        seed=seed,
+        simulations=simulations,
+        tolerance=tolerance,
+    )
+    return _of_scorer("What a grader gives away", report, report.decision, tuple(report.answer.lines(WIDTH)))
+
+
+def _of_scorer(title: str, report: Any, decision: ScorerDecision, words: tuple[str, ...]) -> Audited:
+    """Show an audit that counts what attacks recovered, one row each."""
+    table = tuple(
+        {
+            "attack": leak.attack,
+            "accuracy": leak.accuracy.value if leak.accuracy else None,
+            "accuracy_low": leak.accuracy.low if leak.accuracy else None,
+            "accuracy_high": leak.accuracy.high if leak.accuracy else None,
+            "baseline": leak.baseline,
+            "queries": leak.queries,
+            "labels_per_query": leak.labels_per_query,
+            "all": leak.exact,
+            "trouble": leak.refusal or leak.failure,
+        }
+        for leak in decision.leaks
+    )
+    return Audited(report=report, decision=decision, words=words, table=table, drawn=attacked_picture(title, table))
+
+
+def audit_log(
+    y: ArrayLike | None,
+    submissions: Any,
+    scores: Any,
+    *,
+    metric: str | Sequence[str] = (),
+    scorer: str | Callable[..., float] | None = None,
+    positive: str = "",
+    positives: int | None = None,
+    counts: str = "",
+    without_labels: bool = False,
+    totals_hidden: bool = False,
+    simulations: int = 0,
+    decimals: int | None = None,
+    truncated: bool = False,
+    seconds: float = 60.0,
+    seed: int = 0,
+) -> Audited:
+    """Say which labels submissions and their released scores determine, as ``labelinf audit log`` does.
+
+    >>> import labelinf as li, numpy as np
+    >>> y, asked = np.array([0, 1, 1, 0, 1, 0]), np.eye(6, dtype=int)
+    >>> scores = [f"{np.mean(y == row):.4f}" for row in asked]
+    >>> found = li.audit_log(y, asked, scores, metric="accuracy")
+    >>> found.word.value, {row["status"] for row in found.rows()}
+    ('leaks', {'determined'})
+
+    Args:
+        y: Private labels, shape ``(n_records,)``; None for what an outsider can prove.
+        submissions: Predictions, in the order of time: shape ``(n_submissions, n_records)``, with a last axis over the
+            classes where they are probabilities of several; a mapping or a frame of one by name; or the folder or
+            file that the command takes, in which rows are in the order of ``y``.
+        scores: What was released, as it was printed (``"0.8230"`` has four decimals), one for each submission; with
+            several metrics one such list each. A file, where submissions are files.
+        metric: ``"roc-auc"``, ``"accuracy"`` or any other that ships; several where several are released.
+        scorer: A function of your own instead, by which labels are searched.
+        positive: Name of the positive class of two; the later one when empty.
+        positives: For an outsider, how many labels are positive.
+        counts: The same of any number of classes: ``"59,71"``, or ``"a=59,b=71"``.
+        without_labels: Use of ``y`` nothing but the totals.
+        totals_hidden: With ``scorer``, the search does not know the totals.
+        simulations: Labellings that ``scorer`` may score; 0: as many as suit it.
+        decimals: To which scores are rounded; as printed when omitted.
+        truncated: They are cut off, not rounded.
+        seconds: Time to spend.
+        seed: Of the search with ``scorer``.
+
+    Returns:
+        What was found; a row for every record with its status, where that could be told.
 
     Raises:
         InputError: Something cannot be used as it is.
     """
-    import numpy as np
-
-    from labelinf.objects import written
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.specs import Builder
-    from labelinf_outputs.audit.claim import PrivacyClaim
-    from labelinf_outputs.audit.outputs import audit_outputs as audited
-
-    known = _planted(probabilities, planted, references, seal)
-    builder = Builder(Host.load())
-    found = audited(
-        known,
-        builder,
-        attacks=tuple(map(str, written(builder, Kind.ATTACK, attacks))),
-        claim=PrivacyClaim(epsilon=epsilon, delta=delta, mu=mu),
-        rng=np.random.default_rng(seed),
-        timeout=timeout,
+    labels_first(y, "audit_log(y, submissions, scores)")
+    names, own = [metric] if isinstance(metric, str) else [*metric], named_scorer(scorer) or ""
+    if bool(own) == bool(names):
+        raise InputError("give either metric or scorer, a function of your own.")
+    for name in names:
+        known_metric(name)
+    columns = list(scores) if len(names) > 1 else [scores]
+    if len(columns) != max(len(names), 1):
+        raise InputError(f"give a list of scores for each of the {len(names)} metrics.")
+    truth = None
+    if y is not None:
+        truth = labels_of({str(at): text for at, text in enumerate(label_texts(y))}, "y", positive)
+    found = logs.audited_log(
+        truth,
+        [(name, _submitted(submissions, column)) for name, column in zip(names or [""], columns, strict=True)],
+        positive=positive,
+        positives=positives,
+        counts=counts,
+        without_labels=without_labels,
+        scorer=own,
+        totals_hidden=totals_hidden,
+        simulations=simulations,
+        seed=seed,
+        decimals=decimals,
+        truncated=truncated,
+        seconds=seconds,
     )
-    return OutputsAudited(audit=found, view=str(known.view))
+    known = () if found.answer is None else (Known(int(value)).name.lower() for value in found.answer.known)
+    table = tuple({"record": name, "status": status} for name, status in zip(found.ids, known, strict=False))
+    words = (*logs.answer(found).lines(WIDTH), "", *logs.lines(found))
+    return Audited(report=found, decision=found, words=words, table=table)
 
 
-def _planted(
-    probabilities: ArrayLike | str | Path,
-    planted: ArrayLike | None,
-    references: tuple[ArrayLike, ArrayLike] | None,
-    seal: str | Path | None,
-) -> Planted:
-    """Read what is known, arrays by way of the files that the command line reads."""
-    import tempfile
-    from pathlib import Path
-
-    import numpy as np
-
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.planted import read_planted, read_sealed
-    from labelinf_outputs.audit.seal import read_seal
-    from labelinf_outputs.game.view import View
-
-    if (planted is None) == (seal is None):
-        raise InputError("say what was planted: either planted=LABELS, which you drew yourself, or seal=FILE.")
-    with tempfile.TemporaryDirectory() as directory:
-        here = Path(directory)
-        shown = probabilities
-        if not isinstance(shown, str | Path):
-            np.save(here / "shown.npy", np.asarray(shown, dtype=np.float64))
-            shown = here / "shown.npy"
-        if seal is not None:
-            return read_sealed(str(shown), read_seal(str(seal), ""), (), view=View())
-        labels = np.asarray(planted)
-        (here / "canaries.csv").write_text("label\n" + "".join(f"{label}\n" for label in labels), encoding="utf-8")
-        beside = None
-        if references is not None:
-            beside = str(here / "references.npz")
-            np.savez(beside, probabilities=np.asarray(references[0]), labels=np.asarray(references[1]))
-        return read_planted(str(shown), str(here / "canaries.csv"), beside)
-
-
-def _shares(title: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Picture]:
-    """Draw observed shares with their intervals beside the blind guess, of what was played."""
-    from labelinf_core.contracts.pictures import Picture, Series
-
-    played = [row for row in rows if row["accuracy"] is not None]
-    if not played:
-        return
-    at = [float(index) for index in range(len(played))]
-    yield Picture(
-        title=title,
-        x="attack",
-        y="labels recovered, %",
-        series=(
-            Series(
-                name="observed",
-                points=tuple(zip(at, (100 * row["accuracy"] for row in played), strict=True)),
-                spans=tuple((100 * row["accuracy_low"], 100 * row["accuracy_high"]) for row in played),
-                line=False,
-            ),
-            Series(
-                name="a blind guess",
-                points=tuple(zip(at, (100 * row["baseline"] for row in played), strict=True)),
-                bound=True,
-            ),
-        ),
-        names=tuple(row["attack"] for row in played),
+def _submitted(submissions: Any, scores: Any) -> tuple[Submission, ...]:
+    """Read submissions from files, or take them as they are."""
+    if isinstance(submissions, str | os.PathLike):
+        return read_submissions(os.fspath(submissions), os.fspath(scores), "id", "submission", "")
+    named = (
+        submissions.items() if hasattr(submissions, "items") else ((str(at), row) for at, row in enumerate(submissions))
     )
+    return submissions_of({str(name): np.asarray(row) for name, row in named}, list(scores))

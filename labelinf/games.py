@@ -1,31 +1,53 @@
-"""The matrix on labels of your own, and a run that was kept: as functions."""
+"""One game or a matrix of them on labels of your own, and runs that were kept: as functions."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
 
 import attrs
+from numpy.typing import ArrayLike
 
-from labelinf.results import Played
+from labelinf.labels import label_set, labels_first, named_scorer
+from labelinf.objects import handed, written
+from labelinf.results import Audited, Found, Played
+from labelinf.shown import WIDTH
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.choice import STRONGEST
+from labelinf_core.evaluator.engines import local
+from labelinf_core.evaluator.game import channel_spec
+from labelinf_core.evaluator.once import plan_once, play_once
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.run import run
+from labelinf_core.evaluator.runs import results_of
+from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.worker import watch
+from labelinf_core.report.answer import of_bout
+from labelinf_core.report.attacked import RecordAudit, attacked_run, record_answer
+from labelinf_core.report.bout import recovered, summary
+from labelinf_core.report.comparison import answer, as_document, compare_results
+from labelinf_core.report.formats import write_all
+from labelinf_core.specs import Builder
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import ArrayLike
-
-    from labelinf_core.evaluator.cells import Plan
-    from labelinf_core.specs import Builder, Spec
-
-__all__ = ["load", "matrix", "named_scorer", "stored"]
-
-
-_MISSING = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})  #: how what is no label prints
+__all__ = ["attack", "audit_record", "compare", "load", "matrix"]
 
 
 def load(run: str | Path) -> Played:
     """Read a run that was kept, complete or not.
+
+    >>> import labelinf as li, tempfile
+    >>> kept = tempfile.mkdtemp()
+    >>> played = li.matrix([0, 1, 1, 0, 1] * 4, attacks=["majority"], trials=1, out=kept)
+    >>> [row["accuracy"] for row in li.load(kept).rows()]
+    [0.6]
 
     Args:
         run: Its directory.
@@ -33,22 +55,149 @@ def load(run: str | Path) -> Played:
     Raises:
         InputError: There is no run.
     """
-    from pathlib import Path
-
-    from labelinf_core.evaluator.runs import results_of
-
     return Played(results=results_of(Path(run)))
+
+
+def audit_record(
+    y: ArrayLike | None,
+    run: str | Path,
+    *,
+    features: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    full: bool = False,
+) -> Audited:
+    """Attack what a kept run has written, as ``labelinf audit record`` does.
+
+    >>> import labelinf as li, tempfile
+    >>> y, kept = [0, 1, 1, 0, 1] * 4, tempfile.mkdtemp()
+    >>> played = li.matrix(y, attacks=["prime-blocks"], trials=1, out=kept)
+    >>> li.audit_record(y, kept).word.value
+    'no leak shown'
+
+    Args:
+        y: The private labels, which grade the guesses; None: those of the file that was read.
+        run: Its directory.
+        features: What was passed with them.
+        groups: The same.
+        full: Whether to attack the files that ``--full`` writes.
+
+    Returns:
+        What was found, one row a file.
+
+    Raises:
+        InputError: There is no run, or the labels are not those that it was played on.
+    """
+    labels_first(y, "audit_record(y, run)")
+    builder = Builder(Host.load())
+    labels = None if y is None else handed(builder, label_set(y, features, groups))
+    found = RecordAudit(files=tuple(attacked_run(load(run).results, builder, full=full, labels=labels)))
+    return Audited(
+        report=found,
+        decision=found,
+        words=tuple(record_answer(found.files, full=full).lines(WIDTH)),
+        table=tuple({**attrs.asdict(item), "gives_away": item.gives_away} for item in found.files),
+    )
+
+
+def compare(before: str | Path | Played, after: str | Path | Played) -> Found:
+    """Show what changed between two runs, as ``labelinf compare`` does.
+
+    >>> import labelinf as li
+    >>> runs = [li.matrix([0, 1, 1] * 4, attacks=["majority"], defences=["none"], trials=n) for n in (1, 2)]
+    >>> list(li.compare(*runs).rows())
+    []
+
+    Args:
+        before: The first run, or its directory.
+        after: The second.
+
+    Returns:
+        What changed, one row a game; ``report`` is the whole comparison.
+
+    Raises:
+        InputError: There is no run, or the two have no game in common.
+    """
+    found = compare_results(*(run.results if isinstance(run, Played) else load(run).results for run in (before, after)))
+    return Found(report=found, words=tuple(answer(found).lines(WIDTH)), table=tuple(as_document(found)["changes"]))
+
+
+def attack(
+    y: ArrayLike | None,
+    attack: Any,
+    *,
+    features: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    scorer: str | Callable[..., float] | None = None,
+    loss: str | None = None,
+    metric: str | None = None,
+    queries: int | None = None,
+    channel: str | None = None,
+    defences: Sequence[Any] = (),
+    seed: int = 0,
+    timeout: float = 600.0,
+) -> Found:
+    """Play one attack once, and show all of it, as ``labelinf attack`` does.
+
+    >>> import labelinf as li
+    >>> found = li.attack(["b", "a", "a", "b"] * 3, "prime-blocks")
+    >>> next(found.rows())
+    {'record': 0, 'recovered': 'b', 'true': 'b'}
+
+    Args:
+        y: Private labels of any names, shape ``(n_records,)``; None: those that its channel is tried on.
+        attack: A spec, or an object of your own.
+        features: As of :func:`matrix`, and so are ``groups``, ``scorer``, ``loss``, ``metric``, ``queries``, and
+            ``channel``.
+        groups: Which records belong together.
+        scorer: What computes the score.
+        loss: What it averages.
+        metric: What is scored that is no mean of a loss.
+        queries: The adversary's budget.
+        channel: Which game; that of the attack when omitted.
+        defences: What stands between, from the curator outward: specs, or objects of your own.
+        seed: What all randomness is derived from.
+        timeout: Seconds that the game may take.
+
+    Returns:
+        What came of it, one row a record, with an empty text where none is guessed; ``report`` is the cell of a matrix.
+
+    Raises:
+        InputError: Something cannot be used as it is.
+        ComponentError: The attack failed.
+    """
+    _check_numbers(timeout, seed=(seed, 0))
+    builder = Builder(Host.load())
+    (player,) = map(str, written(builder, Kind.ATTACK, [attack]))
+    chosen = {
+        "labels": None if y is None else handed(builder, label_set(y, features, groups)),
+        "defences": written(builder, Kind.DEFENCE, defences),
+        "channel": channel,
+        "scorer": named_scorer(scorer),
+        "loss": loss,
+        "metric": metric,
+        "queries": queries,
+        "seed": seed,
+    }
+    with watch.waiting(timeout):
+        result, outcome = play_once(builder.host, plan_once(builder.host, player, chosen, "labelinf.attack"))
+    names = ("record", "recovered", "true")
+    return Found(
+        report=result,
+        words=(*of_bout(result).lines(WIDTH), "", *summary(result, outcome)),
+        table=tuple(dict(zip(names, each, strict=True)) for each in recovered(result, outcome)),
+    )
 
 
 def matrix(
     y: ArrayLike,
     *,
     features: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     scorer: str | Callable[..., float] | None = None,
     loss: str | None = None,
     metric: str | None = None,
     queries: int | None = None,
-    channel: str = "",
+    channel: str | None = None,
     attacks: Sequence[Any] = (),
     defences: Sequence[Any] = ("none",),
     trials: int = 3,
@@ -67,6 +216,7 @@ def matrix(
     Args:
         y: Private labels of any names, shape ``(n_records,)``.
         features: What a model is trained on, shape ``(n_records, n_features)``; scores need none.
+        groups: Which records belong together, a name for each; independent when omitted.
         scorer: What computes the score, called as ``scorer(labels, predictions)``: a function of a module or of a
             notebook, or a name as on the command line.
         loss: What a score averages, as a spec.
@@ -88,20 +238,6 @@ def matrix(
     Raises:
         InputError: Something cannot be used as it is.
     """
-    import tempfile
-    from pathlib import Path
-
-    from labelinf.objects import written
-    from labelinf_core.evaluator.choice import STRONGEST
-    from labelinf_core.evaluator.game import channel_spec
-    from labelinf_core.evaluator.plan import make_plan
-    from labelinf_core.evaluator.suite import Matrix, Suite
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.worker import watch
-    from labelinf_core.report.formats import write_all
-    from labelinf_core.specs import Builder
-
     _check_numbers(timeout, trials=(trials, 1), seed=(seed, 0), workers=(workers, 0))
     builder = Builder(Host.load())
     players = written(builder, Kind.ATTACK, attacks) or [STRONGEST]
@@ -110,7 +246,7 @@ def matrix(
     game = channel_spec(builder.host, {"channel": channel, "defences": lines, **settings}, players)
     with tempfile.TemporaryDirectory() as directory, watch.waiting(timeout):
         table = Matrix(
-            labels=[stored(y, features, Path(directory))],
+            labels=[handed(builder, label_set(y, features, groups))],
             attacks=players,
             defences=lines,
             channel=game.name,
@@ -127,10 +263,6 @@ def matrix(
 
 def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
     """Say what is no number of seconds, and what is no whole number of at least so many."""
-    from numbers import Integral, Real
-
-    from labelinf_core.contracts.errors import InputError
-
     if not isinstance(timeout, Real) or not timeout > 0:
         raise InputError(f"timeout={timeout!r} must be a positive number of seconds.")
     for name, (value, least) in whole.items():
@@ -139,9 +271,6 @@ def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
 
 
 def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, workers: int) -> Played:
-    from labelinf_core.evaluator.engines import local
-    from labelinf_core.evaluator.run import run
-    from labelinf_core.evaluator.store import Store
 
     with closing(Store.open(directory, plan)) as store, local(plan, builder, timeout, workers) as executor:
         run(plan, store, executor)
@@ -152,38 +281,3 @@ def _held(found: Played) -> Played:
     """Hold every trial: the record is about to go."""
     cells = tuple(attrs.evolve(result, trials=tuple(result.trials)) for result in found.results.cells)
     return Played(results=attrs.evolve(found.results, cells=cells))
-
-
-def stored(y: ArrayLike, features: ArrayLike | None, directory: Path) -> Spec:
-    """Write labels and features where the label source of arrays reads them."""
-    import numpy as np
-
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.specs import Spec
-
-    labels = np.asarray(y)
-    if labels.ndim != 1 or not labels.size:
-        raise InputError(
-            f"y must hold one label a record, as a list or a vector, and is {type(y).__name__} of shape {labels.shape}."
-        )
-    if labels.dtype == object:  # what is missing has no name of its own: None, NaN, pandas' NA and NaT
-        texts = [str(item) if isinstance(item, str) or str(item) not in _MISSING else "" for item in labels.ravel()]
-        labels = np.array(texts, dtype=str).reshape(labels.shape)
-    if features is None:
-        np.save(directory / "y.npy", labels)
-        return Spec("npy", {"path": str(directory / "y.npy")})
-    np.savez(directory / "y.npz", labels=labels, features=np.asarray(features))
-    return Spec("npy", {"path": str(directory / "y.npz"), "column": "labels", "features": "features"})
-
-
-def named_scorer(scorer: str | Callable[..., float] | None) -> str | None:
-    """Return how the command line would name a function."""
-    if scorer is None or isinstance(scorer, str):
-        return scorer
-    from labelinf_core.contracts.errors import InputError
-
-    if not getattr(scorer, "__qualname__", "").isidentifier():
-        raise InputError(
-            "scorer must be a function with a name, defined in a module or a notebook, so that it is found."
-        )
-    return f"{scorer.__module__}:{scorer.__qualname__}"

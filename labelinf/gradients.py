@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from labelinf.shown import ShownResult
+from labelinf.labels import label_set, labels_first
+from labelinf.results import Audited
+from labelinf.shown import WIDTH, ShownResult
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.contracts.pictures import Picture, Series
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.worker import apart
+from labelinf_core.specs import Builder
+from labelinf_core.specs.own_code import name_of, watched_function
+from labelinf_gradients.audit.client import ClientAudit
+from labelinf_gradients.audit.client import audit_client as audited
+from labelinf_gradients.audit.saved import Saved, audit_saved
+from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates, updates_of
+from labelinf_gradients.audit.words import answer, lines
+from labelinf_gradients.game.clients import scaled
+from labelinf_gradients.game.networks import Network
+from labelinf_gradients.game.own_network import load
+from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
+from labelinf_gradients.recovery.solver import recover as solved
+from labelinf_gradients.recovery.tensors import FORMATS
+from labelinf_gradients.shielding import shielded
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from labelinf_core.contracts.pictures import Picture
-    from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
-
-__all__ = ["Recovered", "recover", "shield"]
+__all__ = ["Recovered", "audit_client", "recover", "shield"]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Recovered(ShownResult):
     """What gradients of a last layer give away.
 
@@ -66,8 +84,6 @@ class Recovered(ShownResult):
 
     def pictures(self) -> Iterator[Picture]:
         """Yield the labels that came out, a series a gradient, for up to six of them."""
-        from labelinf_core.contracts.pictures import Picture, Series
-
         known = [at for at, hard in enumerate(self.hard) if hard >= 0][:6]
         if known:
             yield Picture(
@@ -103,9 +119,87 @@ def recover(gradient: Any, layer: Any, **settings: Any) -> Recovered:
     Raises:
         InputError: Shapes do not fit, weights are not finite, or the family cannot be recovered from so few classes.
     """
-    from labelinf_gradients.recovery.solver import recover as solved
-
     return Recovered(recovery=solved(gradient, layer, **settings))
+
+
+def audit_client(
+    y: ArrayLike,
+    client: str | Path | Callable[..., Any] | Mapping[str, ArrayLike],
+    model: str | Callable[..., Any],
+    *,
+    features: ArrayLike,
+    samples: int = 64,
+    batch: int = 1,
+    clients: int = 1,
+    own: int = 300,
+    gain: str | float = 0.1,
+    seed: int = 0,
+) -> Audited:
+    """Attack what your federated-learning client sends, as ``labelinf audit client`` does.
+
+    >>> import labelinf as li, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> def model(n_inputs, n_classes):
+    ...     return [rng.normal(size=(n_classes, n_inputs)), np.zeros(n_classes)]
+    >>> def client(weights, x, labels):
+    ...     logits = x @ weights[0].T + weights[1]
+    ...     off = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True) - np.eye(len(weights[1]))[labels]
+    ...     return [off.T @ x, off.sum(axis=0)]
+    >>> x, y = rng.normal(size=(60, 5)), rng.integers(0, 3, 60)
+    >>> li.audit_client(y, client, model, features=x, samples=20, own=30).word.value
+    'leaks'
+
+    Args:
+        y: Labels of the records, shape ``(n_records,)``; where there are as many saved updates, those behind them.
+        client: Called as ``client(module, x, labels)``: it returns its update, a gradient, a change of the parameters
+            or the trained module, by name or in their order. Or its name, ``"module:function"``; or updates that were
+            saved, a mapping or a file with an array for every parameter, one update of one record along its first axis.
+        model: Makes the module: ``model(n_inputs, n_classes)``, a torch module or the arrays of a perceptron; or its
+            name.
+        features: Of the records, shape ``(n_records, n_features)``.
+        samples: Labels to attack.
+        batch: Records behind an update.
+        clients: Updates that are summed before anybody sees them.
+        own: The adversary's own records.
+        gain: What a proved change may leave any attack over the blind guess, a fraction: ``"10%"`` or ``.1``.
+        seed: Of all that is drawn.
+
+    Returns:
+        What was found; a row for every attack with the labels that it had right.
+
+    Raises:
+        InputError: There are too few records, or client or model cannot be used.
+        ComponentError: The client hung, or ended its process.
+    """
+    labels_first(y, "audit_client(y, client, model, features=x)")
+    data = label_set(y, features)
+    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
+    if isinstance(client, Mapping) or str(client).endswith((".npz", ".safetensors")):
+        if batch * clients > 1:
+            raise InputError("saved updates are read as those of one record each: leave out batch and clients.")
+        found: ClientAudit | Saved = _saved(client, data.labels, network)
+    else:
+        settings = {"samples": samples, "batch": batch, "clients": clients, "own": own, "gain": fraction(gain, "gain")}
+        found = _played(client, data, network, seed, settings)
+    table = tuple(map(attrs.asdict, getattr(found, "scores", ())))
+    return Audited(report=found, decision=found, words=(*answer(found).lines(WIDTH), "", *lines(found)), table=table)
+
+
+def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:
+
+    if isinstance(client, Mapping):
+        updates = updates_of({name: np.asarray(part) for name, part in client.items()}, network, "client")
+    else:
+        updates, _ = read_updates(str(client), network)
+    return audit_saved(updates, labels if len(labels) == len(updates) else None, network, FORMATS[format_seen(updates)])
+
+
+def _played(client: Any, data: LabelSet, network: Network, seed: int, settings: dict[str, Any]) -> ClientAudit:
+
+    name, builder = name_of(client), Builder(Host.load())
+    asked = UserClient(function=watched_function(client, "client"), name=name, network=network)
+    rng = np.random.default_rng(seed)
+    return apart(f"client {name}", lambda: audited(asked, data, builder, rng=rng, **settings), once=False, parts=True)
 
 
 def shield(update: Any, *, norm: float, multiplier: float) -> Any:
@@ -132,6 +226,4 @@ def shield(update: Any, *, norm: float, multiplier: float) -> Any:
     Raises:
         InputError: It is nothing that can be clipped, or norm or multiplier are no positive numbers.
     """
-    from labelinf_gradients.shielding import shielded
-
     return shielded(update, norm=norm, multiplier=multiplier)

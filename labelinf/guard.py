@@ -10,13 +10,12 @@ print(board.certificate().sentences())
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv as table
+import io
+from collections.abc import Iterable
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from labelinf_guard.board import Board
+from labelinf_guard.board import Board
 
 __all__ = ["csv", "init", "open"]
 
@@ -27,10 +26,6 @@ def init(path: str | Path) -> Board:
     Raises:
         InputError: Something cannot be used, the board exists, or it proves less than its target.
     """
-    from pathlib import Path
-
-    from labelinf_guard.board import Board
-
     return Board.init(Path(path))
 
 
@@ -40,10 +35,6 @@ def open(path: str | Path) -> Board:
     Raises:
         InputError: It was not begun, or what it was begun with has changed since.
     """
-    from pathlib import Path
-
-    from labelinf_guard.board import Board
-
     return Board.open(Path(path))
 
 
@@ -55,9 +46,6 @@ def csv(ids: Iterable[object], predictions: Iterable[object], *, column: str = "
         predictions: Classes, or probabilities of the second of two classes.
         column: What the board calls the ids.
     """
-    import csv as table
-    import io
-
     text = io.StringIO()
     writer = table.writer(text, lineterminator="\n")
     writer.writerow((column, "prediction"))

@@ -7,18 +7,19 @@ run keeps all its parameters, and a class that breaks loses its own cells, as a 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterable
 from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.components import BASES
+from labelinf_core.contracts.components import BASES, LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
 from labelinf_core.plugin.records import PluginRecord, PluginStatus, Registered
 from labelinf_core.specs import Builder, Spec
 
-__all__ = ["written"]
+__all__ = ["handed", "written"]
 
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
@@ -46,6 +47,26 @@ def written(builder: Builder, kind: Kind, items: Iterable[Any]) -> list[Any]:
         InputError: An object is no component of that kind.
     """
     return [_one(builder, kind, item) for item in ([items] if isinstance(items, str) else items)]
+
+
+def handed(builder: Builder, data: LabelSet) -> Spec:
+    """Return the spec of labels that are here already: a source of them joins the builder's host.
+
+    Its name is drawn, so that a run that was kept does not go on with other labels, and says nothing of them.
+    """
+
+    def load(source: LabelSource) -> LabelSet:
+        return data
+
+    name = f"y-{secrets.token_hex(4)}"
+    cls = attrs.make_class("HandedLabels", [], bases=(LabelSource,), class_body={"load": load}, frozen=True)
+    reference = Reference(work="passed to a function", statement="")
+    descriptor = Descriptor(
+        kind=Kind.LABELS, name=name, summary="labels that were passed", reference=reference, target=_target(cls)
+    )
+    ours = next(record for record in builder.host.records.values() if not record.third_party)
+    builder.host.add(_Given(descriptor=descriptor, plugin=ours, cls=cls))
+    return Spec(name, {})
 
 
 def _one(builder: Builder, kind: Kind, item: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,17 +11,69 @@ from labelinf.shown import WIDTH, ShownResult
 
 if TYPE_CHECKING:
     from labelinf_core.advise.search import Advice
+    from labelinf_core.contracts.audited import AuditDecision, AuditWord
     from labelinf_core.contracts.components import Measure
+    from labelinf_core.contracts.exits import Exit
     from labelinf_core.contracts.guarantees import BoundValue, Ceiling
     from labelinf_core.contracts.pictures import Picture
     from labelinf_core.evaluator.cells import Plan
     from labelinf_core.evaluator.records import Implied
     from labelinf_core.evaluator.results import CellResult, Results
 
-__all__ = ["Advised", "Played", "Theory"]
+__all__ = ["Advised", "Audited", "Found", "Played", "Theory", "attacked_picture"]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
+class Found(ShownResult):
+    """What a function found.
+
+    Attributes:
+        report: All of it, as its room has it.
+        words: The answer, a line each.
+        table: What is behind it, a row each.
+        drawn: What can be drawn of it.
+    """
+
+    report: Any
+    words: tuple[str, ...]
+    table: tuple[Mapping[str, Any], ...]
+    drawn: tuple[Picture, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield the answer in words."""
+        return iter(self.words)
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what is behind it."""
+        return iter(self.table)
+
+    def pictures(self) -> Iterator[Picture]:
+        """Yield what can be drawn of it."""
+        return iter(self.drawn)
+
+
+@attrs.frozen(kw_only=True, repr=False)
+class Audited(Found):
+    """What an audit found: as private as the labels.
+
+    Attributes:
+        decision: What it comes to.
+    """
+
+    decision: AuditDecision
+
+    @property
+    def word(self) -> AuditWord:
+        """The answer in a word, such as ``leaks`` or ``no leak shown``."""
+        return self.decision.word
+
+    @property
+    def status(self) -> Exit:
+        """How its command ends."""
+        return self.decision.status
+
+
+@attrs.frozen(kw_only=True, repr=False)
 class Played(ShownResult):
     """What came of a run, with every figure: as private as the labels.
 
@@ -64,7 +116,7 @@ class Played(ShownResult):
             yield from pictures.costs(board)
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Theory(ShownResult):
     """What theory implies.
 
@@ -121,7 +173,7 @@ class Theory(ShownResult):
         )
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Advised(ShownResult):
     """The smallest strength of every defence for a target.
 
@@ -171,3 +223,33 @@ class Advised(ShownResult):
                     series=(Series(name=measure.title, points=points, line=False),),
                     names=tuple(item.setting for item in known),
                 )
+
+
+def attacked_picture(title: str, rows: Iterable[Mapping[str, Any]]) -> tuple[Picture, ...]:
+    """Draw observed shares with their intervals beside the blind guess, of what was played."""
+    from labelinf_core.contracts.pictures import Picture, Series
+
+    played = [row for row in rows if row["accuracy"] is not None]
+    if not played:
+        return ()
+    at = [float(index) for index in range(len(played))]
+    found = Picture(
+        title=title,
+        x="attack",
+        y="labels recovered, %",
+        series=(
+            Series(
+                name="observed",
+                points=tuple(zip(at, (100 * row["accuracy"] for row in played), strict=True)),
+                spans=tuple((100 * row["accuracy_low"], 100 * row["accuracy_high"]) for row in played),
+                line=False,
+            ),
+            Series(
+                name="a blind guess",
+                points=tuple(zip(at, (100 * row["baseline"] for row in played), strict=True)),
+                bound=True,
+            ),
+        ),
+        names=tuple(row["attack"] for row in played),
+    )
+    return (found,)

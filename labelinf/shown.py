@@ -61,6 +61,9 @@ class ShownResult(abc.ABC):
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer, and the pictures as SVG."""
         from labelinf_core.report.svg import as_svg

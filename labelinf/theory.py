@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
-from labelinf.games import named_scorer
+from numpy.typing import ArrayLike
+
+from labelinf.labels import label_set, labels_first, named_scorer
+from labelinf.objects import handed, written
 from labelinf.results import Advised, Theory
-
-if TYPE_CHECKING:
-    from labelinf_core.evaluator.records import Implied
-    from labelinf_core.plugin.host import Host
+from labelinf_core.advise.answer import advised
+from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.fractions import fraction
+from labelinf_core.evaluator.game import AttackedGame, asked
+from labelinf_core.evaluator.records import Implied
+from labelinf_core.evaluator.theory import theory
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 
 __all__ = ["Game", "advise", "bounds"]
 
@@ -22,10 +30,10 @@ class Game(TypedDict, total=False):
         records: How many private labels there are.
         classes: Of how many classes; 2 when omitted.
         shares: Share of every class; equal when omitted.
-        labels: Instead of ``records``: a file or a label source.
+        labels: Instead, where no labels are passed: a file or a label source.
         column: Of that file.
-        features: Its columns or array of features.
-        groups: Its column that says which records belong together.
+        features: Its columns or array of features; with labels of your own an array, shape ``(n_records, n_features)``.
+        groups: Its column that says which records belong together; with labels of your own a name for each.
         posteriors: Its columns, or ``FILE.csv:columns``, with what a perfect model would say of the classes.
         queries: The adversary's budget; unlimited when omitted.
         scorer: What computes the score.
@@ -40,14 +48,14 @@ class Game(TypedDict, total=False):
     shares: Sequence[float] | None
     labels: str | None
     column: str
-    features: str
-    groups: str
+    features: Any
+    groups: Any
     posteriors: str
     queries: int | None
     scorer: str | Callable[..., float] | None
     loss: str | None
     metric: str | None
-    channel: str
+    channel: str | None
     defences: Sequence[Any]
 
 
@@ -64,28 +72,26 @@ _OMITTED: Game = {
     "scorer": None,
     "loss": None,
     "metric": None,
-    "channel": "",
+    "channel": None,
     "defences": (),
 }
 
 
-def bounds(**game: Unpack[Game]) -> Theory:
+def bounds(y: ArrayLike | None = None, **game: Unpack[Game]) -> Theory:
     """Say what theory implies; nothing is played.
 
     >>> import labelinf as li
-    >>> print(li.bounds(records=100, classes=4).baseline)
-    0.25
+    >>> li.bounds([0, 1, 1, 1] * 5).baseline, li.bounds(records=100, classes=4).baseline
+    (0.75, 0.25)
 
     Args:
+        y: Private labels of any names, shape ``(n_records,)``; None: those that ``game`` names or counts.
         game: What is played, as in :class:`Game`.
 
     Raises:
         InputError: Something cannot be used as it is.
     """
-    from labelinf_core.evaluator.game import AttackedGame, asked
-    from labelinf_core.evaluator.theory import theory
-
-    host, chosen = _chosen(game)
+    host, chosen = _chosen(y, game)
 
     def question() -> Implied:
         read = AttackedGame.read(host, chosen)
@@ -95,10 +101,12 @@ def bounds(**game: Unpack[Game]) -> Theory:
 
 
 def advise(
+    y: ArrayLike | None = None,
     *,
     target: str | None = None,
     gain: str | float | None = None,
     attacks: Sequence[Any] = (),
+    also: Sequence[Any] = (),
     certificates_only: bool = False,
     only: Sequence[str] = (),
     questions: int = 50_000,
@@ -115,9 +123,11 @@ def advise(
     [0.201]
 
     Args:
+        y: Private labels of any names, shape ``(n_records,)``; None: those that ``game`` names or counts.
         target: ``"60%"`` of the labels, ``"no-exact-recovery"`` or ``"epsilon<=1"``.
         gain: Instead: a fraction over the best blind guess, ``"5%"`` or ``.05``.
         attacks: What is played instead of the strongest.
+        also: What is played besides.
         certificates_only: Play nothing.
         only: Texts, one of which a knob's title or spec must contain.
         questions: After how many no further game begins on one knob: the same on every machine.
@@ -129,43 +139,38 @@ def advise(
     Raises:
         InputError: Something cannot be used as it is, or the target cannot be meant.
     """
-    from labelinf.objects import written
-    from labelinf_core.advise.answer import advised
-    from labelinf_core.contracts.errors import ComponentError, InputError
-    from labelinf_core.contracts.fractions import fraction
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.specs import Builder
-
     if not isinstance(target, str | None):
         raise InputError(f"target={target!r} must be text, such as '60%'.")
-    only = [only] if isinstance(only, str) else only
-    host, chosen = _chosen(game)
-    wanted = {
+    host, chosen = _chosen(y, game)
+    chosen |= {
         "target": target,
         "gain": None if gain is None else fraction(gain, "gain"),
         "certificates_only": certificates_only,
-        "only": only,
+        "only": [only] if isinstance(only, str) else only,
         "questions": questions,
         "patience": patience,
         "seed": seed,
+        "attacks": list(map(str, written(Builder(host), Kind.ATTACK, attacks))),
+        "also": list(map(str, written(Builder(host), Kind.ATTACK, also))),
     }
-    chosen |= {"attacks": list(map(str, written(Builder(host), Kind.ATTACK, attacks))), "also": (), **wanted}
-
     found = advised(host, chosen, lambda title, _: progress(title))
     if found.failed:
         raise ComponentError("\n".join(found.failed))
     return Advised(target=found.target, found=found.found, measures=found.measures, played=found.played)
 
 
-def _chosen(game: Game) -> tuple[Host, dict[str, Any]]:
+def _chosen(y: ArrayLike | None, game: Game) -> tuple[Host, dict[str, Any]]:
     """Return what a game is read from, as the command line says it."""
-    from labelinf.objects import written
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host
-    from labelinf_core.specs import Builder
-
+    labels_first(y, "bounds(y), or labels='FILE'")
     if unknown := sorted(game.keys() - _OMITTED.keys()):
         raise TypeError(f"{unknown[0]!r} is no setting of a game; there are {', '.join(_OMITTED)}.")
     given, host = _OMITTED | game, Host.load()
-    defences = written(Builder(host), Kind.DEFENCE, given["defences"])
-    return host, {**given, "scorer": named_scorer(given["scorer"]), "defences": defences}
+    chosen = {**given, "scorer": named_scorer(given["scorer"])}
+    chosen["defences"] = written(Builder(host), Kind.DEFENCE, given["defences"])
+    if y is not None:
+        if given["records"] is not None or given["labels"] is not None:
+            raise InputError("the labels are passed: leave out records and labels.")
+        features, groups = (None if isinstance(given[key], str) else given[key] for key in ("features", "groups"))
+        chosen |= {"column": "", "features": "", "groups": "", "posteriors": ""}
+        chosen["labels"] = handed(Builder(host), label_set(y, features, groups, given["posteriors"]))
+    return host, chosen

@@ -12,7 +12,6 @@ from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host, records_options
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
-from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_core.report.attacked import Attacked
@@ -42,7 +41,7 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
     """
     from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.runs import results_of
-    from labelinf_core.report.attacked import attacked_run
+    from labelinf_core.report.attacked import RecordAudit, attacked_run
     from labelinf_core.specs import Builder
 
     results = results_of(run)
@@ -51,8 +50,7 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
     with steps("attacking") as progress:
         found = list(attacked_run(results, Builder(host), full=full, labels=labels, progress=progress))
     tell(found, _lines(found, full), as_json=as_json)
-    away = any(item.gives_away for item in found)
-    ctx.exit(Exit.FOUND if away else Exit.INCONCLUSIVE if found else Exit.DONE)
+    ctx.exit(RecordAudit(files=tuple(found)).status)
 
 
 def _lines(found: list[Attacked], full: bool) -> Iterator[str]:

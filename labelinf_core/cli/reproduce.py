@@ -11,21 +11,15 @@ from labelinf_core.cli.completion import named
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
-from labelinf_core.contracts.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labelinf_core.plugin.comparisons import Compared
     from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.reproductions import Reproduced, Reproduction, Table
+    from labelinf_core.plugin.reproductions import Reproduced, Table
 
 __all__ = ["reproduce"]
-
-_COMPARED = (
-    *("quantity", "the paper says", "figure", "value", "unit", "cap", "floor", "compared"),
-    *("game", "N", "queries", "labels a query", "games", "seed", "why"),
-)
 
 
 def _known(host: Host) -> Iterator[tuple[str, str]]:
@@ -47,70 +41,26 @@ def reproduce(
     Every one is shown as data, drawn, and compared: what the paper says, what was measured, in which game, of how many
     labels and queries, and why they differ.
     """
+    from labelinf_core.report.reproduced import computed, write
+
     host = load_host(blocks)
     known = {item.name: item for item in host.reproductions()}
     if name is None and not everything:
         listed = [{"name": item.name, "summary": item.summary, "reference": item.reference} for item in known.values()]
         tell(listed, (f"{item.name:24} {item.summary} ({item.reference})" for item in known.values()), as_json=as_json)
         return
-    if name is not None and name not in known:
-        raise UnknownNameError(
-            f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.{host.left_out}"
-        )
     found = {}
     with steps("reproducing") as progress:
         for each in known if everything or name is None else (name,):
             progress(each, len(known) if everything else 1)
-            found[each] = _computed(known[each], full)
+            found[each] = computed(host, each, full=full)
             if into is not None:
-                _write(into, each, found[each])
+                write(into, each, found[each])
     if as_json:
         tell(found if everything or name is None else found[name], (), as_json=True)
         return
     for result in found.values():
         _print(result)
-
-
-def _computed(item: Reproduction, full: bool) -> Reproduced:
-    from labelinf_core.contracts.errors import ComponentError, LabelinfError
-    from labelinf_core.contracts.gate import unquoted
-    from labelinf_core.plugin.worker import watch
-
-    try:
-        with watch.over(f"reproduction {item.name}"):
-            return item.run(full=full)
-    except LabelinfError:
-        raise
-    except Exception as error:
-        raise ComponentError(f"reproduction {item.name} raised {unquoted(error)}.") from error
-
-
-def _write(folder: Path, name: str, found: Reproduced) -> None:
-    """Write every table as CSV, every picture as SVG, and what was compared."""
-    from labelinf_core.contracts.documents import csv_text
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.report.svg import as_svg
-
-    texts = {f"{name}-{at}.csv": csv_text(t.columns, t.rows) for at, t in enumerate(found.tables, 1)}
-    texts |= {f"{name}-{at}.svg": as_svg(drawn, alone=True) for at, drawn in enumerate(found.pictures, 1)}
-    if found.compared:
-        texts[f"{name}-compared.csv"] = csv_text(_COMPARED, (row for item in found.compared for row in _figures(item)))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, text in texts.items():
-            (folder / file).write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise InputError(f"--into {folder} cannot be written ({error.strerror}).") from error
-
-
-def _figures(item: Compared) -> Iterator[tuple[Any, ...]]:
-    """Yield one row of data for every figure."""
-    for one in item.ours:
-        played = one.played
-        yield (
-            *(item.quantity, item.paper, one.of, one.value, one.unit, one.cap, one.floor, item.verdict),
-            *(played.game, played.n, played.queries, played.per_query, played.games, played.seed, item.why),
-        )
 
 
 def _told(item: Compared) -> Any:

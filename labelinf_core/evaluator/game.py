@@ -150,13 +150,17 @@ def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str
     raise InputError(f"no channel {wanted}{host.left_out}.")
 
 
-def labels_spec(host: Host, labels: str, **given: str) -> str | Spec:
+def labels_spec(host: Host, labels: str | Spec, **given: str) -> str | Spec:
     """Read ``--labels``: what looks like a file is one, and its ending says which label source reads it.
+
+    A spec is that of labels that are here already.
 
     Raises:
         InputError: Something was given for what is no file (``--column``, ``--features``, ``--groups``,
             ``--posteriors``), or nothing reads such files.
     """
+    if isinstance(labels, Spec):
+        return labels
     path = Path(labels)
     is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
     if is_file:

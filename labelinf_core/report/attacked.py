@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan, digest_of
@@ -37,7 +38,7 @@ from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.published import STEP
 from labelinf_core.specs import Builder
 
-__all__ = ["Attacked", "CellReading", "attacked", "attacked_run", "readings", "record_answer"]
+__all__ = ["Attacked", "CellReading", "RecordAudit", "attacked", "attacked_run", "readings", "record_answer"]
 
 Labels = NDArray[np.intp]
 
@@ -98,6 +99,24 @@ class Attacked:
         return self.above or self.names > 0
 
 
+@attrs.frozen(kw_only=True)
+class RecordAudit(AuditDecision):
+    """What the files of a run come to.
+
+    Attributes:
+        files: What an adversary read from each; none where no label is private.
+    """
+
+    files: tuple[Attacked, ...]
+
+    @property
+    def word(self) -> AuditWord:
+        """The answer in a word."""
+        if any(item.gives_away for item in self.files):
+            return AuditWord.LEAKS
+        return AuditWord.UNSHOWN if self.files else AuditWord.CERTIFIED
+
+
 def attacked_run(
     results: Results,
     builder: Builder,
@@ -130,7 +149,7 @@ def attacked_run(
             told = "are others" if labels is not None else "are not where they were read, or have changed"
             raise InputError(
                 f"the labels {facts.title!r} of this run {told}; give them again, with the same features and groups: "
-                f"--labels FILE, or in Python labelinf.audit_record(run, y)."
+                f"--labels FILE, or in Python labelinf.audit_record(y, run)."
             )
         for name, text in files.items():
             progress(name, len(private) * len(files))

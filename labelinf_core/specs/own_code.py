@@ -19,7 +19,7 @@ from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.worker import apart, unheard, watch
 
-__all__ = ["FILES", "FUNCTION", "PROGRAMS", "own_function", "parts_of", "watched_function"]
+__all__ = ["FILES", "FUNCTION", "PROGRAMS", "name_of", "own_function", "parts_of", "watched_function"]
 
 FILES = ("files:", "codabench:")  #: before a program that reads and writes files
 PROGRAMS = ("cmd:", *FILES)  #: before any program
@@ -72,8 +72,10 @@ def own_function(target: str, what: str, methods: tuple[str, ...] = ()) -> Calla
     return found  # type: ignore[no-any-return]  # whatever is callable
 
 
-def watched_function(target: str, what: str) -> Callable[..., Any]:
+def watched_function(target: str | Callable[..., Any], what: str) -> Callable[..., Any]:
     """Import ``module:function`` and have every call of it watched over: one that hangs or exits is named.
+
+    A function itself is watched over as well.
 
     What it prints is thrown away, for it may be handed private labels.
 
@@ -85,14 +87,19 @@ def watched_function(target: str, what: str) -> Callable[..., Any]:
         InputError: It cannot be imported or called.
         ComponentError: The module ends the program when it is imported, or takes its process with it.
     """
-    function = own_function(target, what)
+    function = own_function(target, what) if isinstance(target, str) else target
 
     @functools.wraps(function)
     def called(*args: Any, **settings: Any) -> Any:
-        with watch.over(f"{what} {target}"), unheard():
+        with watch.over(f"{what} {name_of(target)}"), unheard():
             return function(*args, **settings)
 
     return called
+
+
+def name_of(target: str | Callable[..., Any]) -> str:
+    """Return what messages call a function, which was named or passed."""
+    return target if isinstance(target, str) else getattr(target, "__name__", type(target).__name__)
 
 
 def _imported(module: str) -> Any:

@@ -18,7 +18,7 @@ from labelinf_data.posteriors import with_posteriors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["NpyFile"]
+__all__ = ["NpyFile", "labels_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -55,28 +55,51 @@ class NpyFile(LabelSource):
             InputError: The file cannot be used as it is; the message says what is wrong.
         """
         inner = "" if ":" in self.groups else self.groups
-        values, features, grouped = _arrays(self.path, self.column, self.features, inner)
-        if values.dtype.kind not in "biuUf":
-            raise InputError(f"{self.path} holds values of type {values.dtype}. Labels must be numbers or strings.")
-        if values.ndim != 1 or not values.size:
-            raise InputError(f"{self.path} holds an array of shape {values.shape}. Labels must be a vector, not empty.")
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values)))
-            raise InputError(f"{self.path} has {values[row]} at index {row}. Every record needs a label.")
-        texts = [str(value) for value in values]
-        if missing := [row for row, text in enumerate(texts) if is_missing(text)]:
-            raise InputError(f"{self.path} has no label at index {missing[0]}. Every record needs one.")
-        groups = groups_of_file(self.groups, len(values)) if self.groups and not inner else None
-        if grouped is not None:
-            groups = group_numbers([str(value) for value in grouped.ravel()], f"{self.path}: {inner}", len(values))
-        found = label_set(
-            texts,
-            title=Path(self.path).name,
-            place=self.path,
-            features=None if features is None else _checked(self.path, features, len(values)),
-            groups=groups,
-        )
+        values, features, groups = _arrays(self.path, self.column, self.features, inner)
+        found = labels_of(values, features=features, groups=groups, title=Path(self.path).name, place=self.path)
+        if self.groups and not inner:
+            found = attrs.evolve(found, groups=groups_of_file(self.groups, found.n_records))
         return with_posteriors(found, self.posteriors, {}, self.path) if self.posteriors else found
+
+
+def labels_of(
+    values: NDArray[Any],
+    *,
+    title: str,
+    place: str,
+    features: NDArray[Any] | None = None,
+    groups: NDArray[Any] | None = None,
+) -> LabelSet:
+    """Return labels that stand in arrays.
+
+    Args:
+        values: Numbers or strings, shape ``(n_records,)``.
+        title: What a report calls the set.
+        place: How a message names where they stand.
+        features: Numbers, shape ``(n_records, n_features)``.
+        groups: The name of every record's group, ``n_records`` of them.
+
+    Raises:
+        InputError: They cannot be used as they are; the message says what is wrong.
+    """
+    if values.dtype.kind not in "biuUf":
+        raise InputError(f"{place} holds values of type {values.dtype}. Labels must be numbers or strings.")
+    if values.ndim != 1 or not values.size:
+        raise InputError(f"{place} holds an array of shape {values.shape}. Labels must be a vector, not empty.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise InputError(f"{place} has {values[row]} at index {row}. Every record needs a label.")
+    texts = [str(value) for value in values]
+    if missing := [row for row, text in enumerate(texts) if is_missing(text)]:
+        raise InputError(f"{place} has no label at index {missing[0]}. Every record needs one.")
+    names = None if groups is None else [str(value) for value in groups.ravel()]
+    return label_set(
+        texts,
+        title=title,
+        place=place,
+        features=None if features is None else _checked(place, features, len(values)),
+        groups=None if names is None else group_numbers(names, f"{place}: groups", len(values)),
+    )
 
 
 def _arrays(

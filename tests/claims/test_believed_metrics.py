@@ -11,7 +11,7 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.boards import _row
+from labelinf_scores.audit.boards import _row
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals

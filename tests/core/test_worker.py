@@ -65,7 +65,7 @@ def test_a_scorer_that_hangs_or_exits_is_one_sentence_in_every_function(
 ) -> None:
     """It took the notebook with it, or never came back."""
     with pytest.raises(ComponentError, match=f"scorer {__name__}:{scorer.__name__}.* {told}"):
-        li.audit_scorer(scorer, Y, timeout=0.5)
+        li.audit_scorer(Y, scorer, timeout=0.5)
     with watch.waiting(0.5), pytest.raises(ComponentError, match=told):
         li.bounds(labels="made(n_records=12)", scorer=scorer)
 

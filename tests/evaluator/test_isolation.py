@@ -353,7 +353,7 @@ def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None
     labels = [0, 1, 1, 0] * 3
 
     found = li.matrix(labels, attacks=["zoo(how=hangs)", "majority"], trials=2, timeout=2.0)
-    audited = li.audit_scorer("float64", labels, attacks=["zoo(how=hangs)"], timeout=2.0)
+    audited = li.audit_scorer(labels, "float64", attacks=["zoo(how=hangs)"], timeout=2.0)
 
     hung, healthy = found.cells
     assert hung.failure == (Status.TIMEOUT, "no result within 2 s")

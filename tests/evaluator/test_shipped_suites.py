@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from labelinf_core.cli.theorems import called_to_mind
 from labelinf_core.contracts.components import Setting
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.contracts.threat import ThreatModel
@@ -17,6 +16,7 @@ from labelinf_core.evaluator.suite import read_suite, shipped_suites
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
+from labelinf_core.report.statements import called_to_mind
 from labelinf_core.specs import Builder, parse
 
 HOST = Host.load()

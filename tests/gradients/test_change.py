@@ -16,9 +16,9 @@ from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.client import ClientAudit, audit_client
-from labelinf_gradients.audit.command import _costs, _stopped
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.updates import UserClient
+from labelinf_gradients.audit.words import _costs, _stopped
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.effects import Batched

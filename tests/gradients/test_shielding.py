@@ -20,9 +20,9 @@ from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.client import ClientAudit, audit_client
-from labelinf_gradients.audit.command import _answer, _costs, _lines, _stopped
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.updates import UserClient
+from labelinf_gradients.audit.words import _costs, _stopped, answer, lines
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.networks import Perceptron
 
@@ -180,7 +180,7 @@ def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
     assert held.status is Exit.DONE
     assert "any attack has at most" in _stopped(held)
     assert "larger multiplier" not in _stopped(held)
-    assert _lines(held)[-1].startswith("ceiling      1")
+    assert lines(held)[-1].startswith("ceiling      1")
     assert loose.status is Exit.INCONCLUSIVE
     assert "more than --gain allows" in _stopped(loose)
 
@@ -195,7 +195,7 @@ def test_what_a_proof_allows_is_no_leak_however_sure_it_is(p_value: float, corre
     assert held.held
     assert not held.leaks
     assert held.status is Exit.DONE
-    assert _answer(held).leaks.startswith("HELD")
+    assert answer(held).leaks.startswith("HELD")
     assert loose.status is (Exit.FOUND if p_value <= 0.01 and correct == 14 else Exit.INCONCLUSIVE)
 
 
@@ -210,7 +210,7 @@ def test_what_beats_a_shield_takes_its_proof_back() -> None:
     assert beaten.word is AuditWord.UNSHOWN
     assert _stopped(beaten).startswith("nothing known")
     assert _costs(beaten) == ""
-    assert "none as it is" in _lines(beaten)[-1]
+    assert "none as it is" in lines(beaten)[-1]
 
 
 def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_all_clear_back() -> None:
@@ -233,7 +233,7 @@ def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_
     ):
         assert told(more)
     assert found_with(tells_more=True, **SHIELDED).word is AuditWord.UNSHOWN
-    assert any("beside parameters" in line for line in _lines(found_with(tells_more=True)))
+    assert any("beside parameters" in line for line in lines(found_with(tells_more=True)))
     assert found_with(**SHIELDED).word is AuditWord.CERTIFIED
 
 

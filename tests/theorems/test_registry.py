@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from labelinf_core import Statement, StatementStatus
 from labelinf_core.cli import main
-from labelinf_core.cli.theorems import _names, called_to_mind
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
+from labelinf_core.report.statements import called_to_mind, names
 
 ROOT = Path(__file__).parents[2]
 HOST = Host.load(strict=True)
@@ -96,7 +96,7 @@ def test_every_reference_that_is_printed_can_be_looked_up(reference: str) -> Non
     statements, components = called_to_mind(HOST, reference)
 
     assert statements or components
-    assert _names(reference, statements, components)  # so that "show" shows it
+    assert names(reference, statements, components)  # so that "show" shows it
 
 
 @pytest.mark.parametrize(

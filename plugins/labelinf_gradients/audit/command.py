@@ -10,16 +10,12 @@ import click
 from labelinf_core.cli.options import Share, block_option, labels_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import waiting
-from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
     from labelinf_gradients.audit.client import ClientAudit
     from labelinf_gradients.audit.saved import Saved
-    from labelinf_gradients.defences.clipping import ClippedGaussian
 
 __all__ = ["client"]
-
-_VACUOUS = 0.999  # a ceiling that says nothing
 
 
 @click.command(epilog="Without --labels it is tried on scikit-learn's digits.")
@@ -94,7 +90,7 @@ def client(
         updates, truth = read_updates(client, network)
         with waiting("solving"):
             saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
-        tell(_document(saved), [_shown(_saved_answer(saved), _saved_lines(saved))], as_json=as_json)
+        tell(_document(saved), _shown(saved), as_json=as_json)
         context.exit(saved.status)
     audited = functools.partial(
         audit_client,
@@ -111,166 +107,16 @@ def client(
     )
     with waiting("auditing"):
         found = apart(f"client {client}", audited, once=False, parts=True)
-    tell(_document(found), [_shown(_answer(found), _lines(found))], as_json=as_json)
+    tell(_document(found), _shown(found), as_json=as_json)
     context.exit(found.status)
 
 
-def _shown(answer: Answer, lines: list[str]) -> str:
+def _shown(found: ClientAudit | Saved) -> list[str]:
     """Return the answer, then what else there is to say."""
     from labelinf_core.report.console import make_console
+    from labelinf_gradients.audit.words import answer, lines
 
-    return "\n".join([*answer.lines(make_console().width), "", *lines])
-
-
-def _answer(found: ClientAudit) -> Answer:
-    best, share = found.scores[0], found.share
-    counted = (
-        f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
-        f"(a blind guess: {found.baseline:.1%}), by {best.attack}"
-    )
-    if found.leaks:
-        leaks = f"{counted} (observed)"
-    elif found.held:
-        leaks = f"HELD: {counted}, within what is proved of its shield"
-    else:
-        leaks = f"NO LEAK SHOWN: {counted}, which may be luck. That is no proof of safety."
-    return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
-
-
-def _stopped(found: ClientAudit) -> str:
-    """Say what is proved to stop it, and what came out of the client behind that."""
-    if found.shield is not None:
-        return _shielded(found, found.shield)
-    if not found.change:
-        return "nothing: no certified noise leaves at most --gain beyond the blind guess, or that is everything"
-    added = " by every client" if found.clients > 1 else ""
-    proved = (
-        f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the labels, of "
-        "one update about each record (proved, for private features and labels drawn from the class shares)"
-    )
-    if found.tried is None:
-        return f"{proved}; no attack could be tried behind it"
-    share, attack = found.tried.share, found.tried.attack
-    tried = f"{found.tried.correct} of {found.n_records} by {attack} [{share.low:.1%}, {share.high:.1%}]"
-    if found.refuted:
-        return (
-            f"nothing known: behind {found.change} {tried} still came out, more than can of updates that depend on "
-            "their own records alone; is something kept between calls?"
-        )
-    return f"{proved}; tried on your client: {tried}"
-
-
-def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
-    """Say what a client's own shield is worth."""
-    numbers = f"norm={shield.norm:g}, multiplier={shield.multiplier:g}"
-    what = f"li.shield({numbers}), out of which every update of this audit came"
-    if found.refuted:
-        return (
-            f"nothing known: behind {what}, more still comes out than can of updates that depend on their own records "
-            "alone; is something kept between calls?"
-        )
-    if found.allows > _VACUOUS:
-        return f"nothing: {what}, has too little noise for anything to be proved; take a larger multiplier"
-    more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
-    return (
-        f"{what}: any attack has at most {_up(found.allows)} of the labels, of one update about each record (proved, "
-        "for private features and labels drawn from the class shares, if no private record was looked at for its two "
-        f"numbers){more}"
-    )
-
-
-def _up(share: float) -> str:
-    """Write a ceiling, rounded to where it says less."""
-    from labelinf_core.report.words import at_most
-
-    return f"{at_most(share)}%"
-
-
-def _costs(found: ClientAudit) -> str:
-    if found.shield is not None and not found.refuted:
-        return (
-            f"noise of {found.shield.multiplier:g} times the norm on every entry; T updates about the same records "
-            "need sqrt(T) times that"
-        )
-    if found.tried is None or found.refuted:
-        return ""
-    return (
-        f"noise {found.tried.louder:.3g} times as long as the clipped update; T updates about the same records need "
-        "sqrt(T) times that"
-    )
-
-
-def _lines(found: ClientAudit) -> list[str]:
-    records = "one record" if found.batch == 1 else f"{found.batch} records"
-    summed = f", {found.clients} clients summed" if found.clients > 1 else ""
-    batch = found.batch * found.clients
-    counted = f", counted by the batch ({found.n_records // batch} of them)" if batch > 1 else ""
-    lines = [
-        f"what it is   {_what(found)}; {records} behind an update{summed}",
-        f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
-        *_control_lines(found),
-    ]
-    if found.tells_more:
-        lines.append(
-            "not seen     what it sends beside parameters (buffers, counts) is not always the same; no attack looks "
-            "at it, and no noise named here hides it"
-        )
-    others = [
-        f"{score.attack} {score.correct / found.n_records:.1%}"
-        for score in found.scores[1:6]
-        if not score.failed + score.unfit
-    ]
-    if others:
-        lines.append(f"next         {', '.join(others)}")
-    lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
-    lines += [f"not played   {score.attack}: {score.unfit}" for score in found.scores if score.unfit]
-    if found.shield is None or found.refuted or found.allows > _VACUOUS:
-        return [*lines, "ceiling      none as it is: what a client's own code draws or rounds has no certificate"]
-    return [*lines, f"ceiling      {_up(found.allows)}, that of its shield"]
-
-
-def _what(found: ClientAudit) -> str:
-    if found.shield is None or found.conduct.recognised:
-        return found.conduct.sentence
-    return "what its shield hides"
-
-
-def _control_lines(found: ClientAudit) -> list[str]:
-    """Say whether the labels or the records give classes away."""
-    if found.control is None:
-        return []
-    control, n = found.control, found.n_records
-    lines = [
-        f"control      with labels drawn at random instead, {control.given} of {n} of those come out, and "
-        f"{control.own} of {n} of the records' own classes"
-    ]
-    if control.by_records:
-        lines.append(
-            "             so records give their classes away whatever their labels: features have to be hidden too"
-        )
-    return lines
-
-
-def _saved_answer(saved: Saved) -> Answer:
-    if saved.contradicted:
-        leaks = (
-            "INCONCLUSIVE: nothing is determined: the updates fit other labels than the given ones (the client does "
-            "not train on these, or the file's order differs)"
-        )
-    elif saved.certain:
-        told = "if every update is of one record (a file does not say)" if saved.agree < saved.certain else "the file's"
-        leaks = f"{saved.certain} of {saved.n_updates} labels are determined, {told}; {saved.listed} in part"
-    else:
-        leaks = f"INCONCLUSIVE: no label is determined; {saved.listed} in part"
-    return Answer(leaks=leaks, stopped="not known of a file; with the client's code its noise is computed")
-
-
-def _saved_lines(saved: Saved) -> list[str]:
-    what = "gradients up to a factor" if saved.scaled else "gradients"
-    lines = [f"what it is   {saved.n_updates} updates, read as {what} of one record each"]
-    if saved.correct >= 0:
-        lines.append(f"right        {saved.correct} of {saved.n_updates} classes, by the labels in the file")
-    return [*lines, saved.remark] if saved.remark else lines
+    return [*answer(found).lines(make_console().width), "", *lines(found)]
 
 
 def _document(found: ClientAudit | Saved) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from labelinf_gradients.game.networks import Network, Perceptron
 from labelinf_gradients.recovery.tensors import FORMATS, as_array, rounded_to
 from labelinf_gradients.shielding import MISTAKES, Passed, watched
 
-__all__ = ["Update", "UserClient", "as_update", "read_updates"]
+__all__ = ["Update", "UserClient", "as_update", "read_updates", "updates_of"]
 
 Update = Mapping[str, NDArray[np.float64]]  #: by parameter; the last layer's weights have a row for every class
 _IN_COMMON = 0.5  # of the old parameters, that are in new ones at least: changes point elsewhere
@@ -243,6 +243,15 @@ def read_updates(path: str, network: Network) -> tuple[list[Update], NDArray[np.
     """
     arrays = _safetensors(path) if path.endswith(".safetensors") else read_arrays(path)
     labels = arrays.pop("labels", None)
+    return updates_of(arrays, network, path), None if labels is None else np.asarray(labels, dtype=np.intp)
+
+
+def updates_of(arrays: Mapping[str, NDArray[Any]], network: Network, path: str) -> list[Update]:
+    """Return updates from an array for every parameter, one update along the first axis of each.
+
+    Raises:
+        InputError: The arrays do not fit the network; ``path`` says where they stand.
+    """
     names, head = [name for name in network.parameters if name in arrays], network.classifier_names[0]
     counts = {len(arrays[name]) for name in names if arrays[name].ndim}
     if head not in names or len(counts) != 1:
@@ -251,8 +260,7 @@ def read_updates(path: str, network: Network) -> tuple[list[Update], NDArray[np.
             f"update along the first axis of each."
         )
     (n,) = counts
-    updates = [as_update({name: arrays[name][row] for name in names}, network, path) for row in range(n)]
-    return updates, None if labels is None else np.asarray(labels, dtype=np.intp)
+    return [as_update({name: arrays[name][row] for name in names}, network, path) for row in range(n)]
 
 
 _FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}

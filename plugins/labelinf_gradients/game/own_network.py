@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
-from labelinf_core.specs.own_code import watched_function
+from labelinf_core.specs.own_code import name_of, watched_function
 from labelinf_gradients.game.networks import Layer, Network, Perceptron
 from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 
 __all__ = ["load"]
 
 
-def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: int) -> Network:
-    """Call ``module:function`` and wrap what it returns.
+def load(target: str | Callable[..., Any], *, n_inputs: int, n_classes: int, precision: str, seed: int) -> Network:
+    """Call ``module:function``, or a function, and wrap what it returns.
 
     Args:
         target: What to call, as ``function(n_inputs, n_classes)``. It returns a PyTorch module, or the weights and
@@ -34,11 +34,10 @@ def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: in
         InputError: PyTorch is missing and needed, the function fails, or what it returns cannot be used (see
             :meth:`TorchNetwork.wrap`).
     """
-    module_name, _, name = target.partition(":")
-    if not module_name or not name:
+    if isinstance(target, str) and not all(target.partition(":")):
         raise InputError(f"network={target!r} must be 'mlp' or 'module:function', a function that makes a module.")
     with _seeded(seed):
-        make = _function(target)
+        make, target = _function(target), name_of(target)
         try:
             made = make(n_inputs, n_classes)
         # The user's code may raise anything at all.
@@ -58,12 +57,12 @@ def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: in
     return found
 
 
-def _function(target: str) -> Any:
+def _function(target: str | Callable[..., Any]) -> Any:
     """Return the function; where PyTorch is missing, that is what its module most likely wants."""
     try:
         return watched_function(target, "network")
     except InputError:
-        import_torch(f"network {target!r}")
+        import_torch(f"network {name_of(target)!r}")
         raise
 
 

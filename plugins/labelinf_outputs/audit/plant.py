@@ -25,14 +25,13 @@ from pathlib import Path
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.table import columns_of
 from labelinf_outputs.audit.seal import Seal
 
-__all__ = ["Planting", "plant"]
+__all__ = ["Planting", "drawn", "plant", "training"]
 
 _RECORD = "record"
 
@@ -70,39 +69,73 @@ def plant(path: str, column: str, folder: Path, how: Planting, rng: np.random.Ge
     columns = columns_of(path, column, "record")
     labels = columns.pop(column)
     ids = columns.pop(_RECORD, [str(row) for row in range(len(labels))])
-    classes = _checked(path, column, ids, labels)
-    n_canaries = int(how.share * len(ids))
-    if n_canaries < 1 or n_canaries + how.control > len(ids):
-        raise InputError(
-            f"{path}: {len(ids)} records are too few for {n_canaries} canaries and {how.control} records of control."
-        )
     if (folder / "sealed.json").exists():
         raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
-    chosen = rng.permutation(len(ids))[: n_canaries + how.control]
-    canaries, control = chosen[:n_canaries], chosen[n_canaries:]
-    # The victim's labels and the references' are rows of one draw: exchangeable, all independent.
-    drawn = rng.integers(0, len(classes), (how.references + 1, n_canaries))
-    seal = Seal(
-        classes=classes,
-        records=tuple(ids[row] for row in canaries),
-        labels=tuple(drawn[0].tolist()),
-        control=tuple(ids[row] for row in control),
-        control_labels=tuple(rng.integers(0, len(classes), how.control).tolist()),
-        references=tuple(tuple(row) for row in drawn[1:].tolist()),
-    )
-    _write_all(folder, seal, columns, ids, labels, (canaries, control), column, how.copies)
+    seal = drawn(ids, labels, how, rng, f"{path}: column {column!r}")
+    _write_all(folder, seal, columns, ids, labels, column, how.copies)
     return seal
 
 
-def _checked(path: str, column: str, ids: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+def drawn(ids: Sequence[str], labels: Sequence[str], how: Planting, rng: np.random.Generator, place: str) -> Seal:
+    """Draw which records become canaries and control, and all their labels; nothing is written.
+
+    Args:
+        ids: Of the records, all different.
+        labels: Their class names.
+        how: How much.
+        rng: Of all draws.
+        place: How a message names where the labels stand.
+
+    Raises:
+        InputError: There are too few records or classes, or a label is missing.
+    """
+    classes = _checked(place, ids, labels)
+    n_canaries = int(how.share * len(ids))
+    if n_canaries < 1 or n_canaries + how.control > len(ids):
+        raise InputError(
+            f"{place}: {len(ids)} records are too few for {n_canaries} canaries and {how.control} records of control."
+        )
+    chosen = rng.permutation(len(ids))[: n_canaries + how.control]
+    # The victim's labels and the references' are rows of one draw: exchangeable, all independent.
+    planted = rng.integers(0, len(classes), (how.references + 1, n_canaries))
+    return Seal(
+        classes=classes,
+        records=tuple(ids[row] for row in chosen[:n_canaries]),
+        labels=tuple(planted[0].tolist()),
+        control=tuple(ids[row] for row in chosen[n_canaries:]),
+        control_labels=tuple(rng.integers(0, len(classes), how.control).tolist()),
+        references=tuple(tuple(row) for row in planted[1:].tolist()),
+    )
+
+
+def training(
+    seal: Seal, planted: Sequence[int], ids: Sequence[str], labels: Sequence[str], copies: int
+) -> tuple[list[int], list[str]]:
+    """Return which rows to train on, those of control many times, and the label of every record.
+
+    Args:
+        seal: What was drawn.
+        planted: Labels of the canaries, as places in its classes: its own, or those of a reference set.
+        ids: Of the records.
+        labels: Their class names as they were.
+        copies: How often each record of control stands there.
+    """
+    place, mixed = {name: row for row, name in enumerate(ids)}, list(labels)
+    for name, label in zip([*seal.records, *seal.control], [*planted, *seal.control_labels], strict=True):
+        mixed[place[name]] = seal.classes[label]
+    control = [place[name] for name in seal.control]
+    return [*range(len(ids)), *np.repeat(control, copies - 1).astype(int).tolist()], mixed
+
+
+def _checked(place: str, ids: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
     if len(set(ids)) < len(ids):
-        raise InputError(f"{path}: {len(ids) - len(set(ids))} ids in column 'record' stand there more than once.")
+        raise InputError(f"{place}: {len(ids) - len(set(ids))} ids in column 'record' stand there more than once.")
     if empty := [row for row, label in enumerate(labels, 2) if not label]:
-        raise InputError(f"{path}: column {column!r} has {len(empty)} empty cells, the first in row {empty[0]}.")
+        raise InputError(f"{place} has {len(empty)} empty cells, the first in row {empty[0]}.")
     classes = tuple(sorted(set(labels), key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
     if not 2 <= len(classes) <= len(labels) // 2:
         raise InputError(
-            f"{path}: column {column!r} has {len(classes)} different values in {len(labels)} rows; expected at least 2 "
+            f"{place} has {len(classes)} different values in {len(labels)} rows; expected at least 2 "
             f"classes, and at most half as many as rows."
         )
     return classes
@@ -114,11 +147,9 @@ def _write_all(
     features: dict[str, list[str]],
     ids: Sequence[str],
     labels: Sequence[str],
-    chosen: tuple[NDArray[np.intp], NDArray[np.intp]],
     column: str,
     copies: int,
 ) -> None:
-    canaries, control = chosen
     rows = [list(cells) for cells in zip(*features.values(), strict=True)] or [[] for _ in ids]
     folder.mkdir(parents=True, exist_ok=True)
     header = [_RECORD, *features]
@@ -126,15 +157,13 @@ def _write_all(
         ("training.csv", seal.labels),
         *((f"reference-{number}.csv", drawn) for number, drawn in enumerate(seal.references, 1)),
     ):
-        mixed = list(labels)
-        for row, label in zip([*canaries, *control], [*planted, *seal.control_labels], strict=True):
-            mixed[row] = seal.classes[label]
-        order = [*range(len(ids)), *np.repeat(control, copies - 1).tolist()]
+        order, mixed = training(seal, planted, ids, labels, copies)
         _write(folder / name, [*header, column], ([ids[row], *rows[row], mixed[row]] for row in order))
-    held = {*canaries.tolist()}
-    kept = (row for row in range(len(ids)) if row not in held)
+    held = {*seal.records}
+    kept = (row for row, name in enumerate(ids) if name not in held)
     _write(folder / "holdout.csv", [*header, column], ([ids[row], *rows[row], labels[row]] for row in kept))
-    _write(folder / "query.csv", header, ([ids[row], *rows[row]] for row in sorted([*canaries, *control])))
+    asked = held.union(seal.control)
+    _write(folder / "query.csv", header, ([name, *rows[row]] for row, name in enumerate(ids) if name in asked))
     seal.write(folder / "sealed.json")
 
 

@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -32,7 +32,7 @@ from labelinf_outputs.audit.seal import Seal
 from labelinf_outputs.game.output import References, Release
 from labelinf_outputs.game.view import LossOracle, Outputs, View
 
-__all__ = ["Planted", "read_planted", "read_sealed"]
+__all__ = ["Planted", "by_hand", "read_planted", "read_sealed", "references_of", "sealed_of"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -96,13 +96,38 @@ def read_planted(
     """
     columns = columns_of(canaries, "label", "planted label")
     said = read_predictions(predictions, view, columns["label"])
-    names, n_canaries = said.class_names, len(columns["label"])
     if said.records is not None and "record" in columns:
         rows = joined(predictions, said, columns["record"])
     else:
-        rows = _rows(canaries, columns.get("record"), n_canaries, len(said.probabilities))
+        rows = _rows(canaries, columns.get("record"), len(columns["label"]), len(said.probabilities))
+    known = references_of(references, read_arrays(references), rows, said, view) if references else None
+    return by_hand(said, rows, columns, known, view=view, place=canaries)
+
+
+def by_hand(
+    said: Predictions,
+    rows: Labels,
+    columns: Mapping[str, Sequence[str]],
+    known: References | None,
+    *,
+    view: View,
+    place: str,
+) -> Planted:
+    """Put together what is known of labels that the auditor planted.
+
+    Args:
+        said: What the model says.
+        rows: Which of its rows each canary is, shape ``(m,)``.
+        columns: Of the canaries: ``label``, and ``record``, ``loss`` and ``trained`` where they are known.
+        known: What reference models say of the canaries.
+        view: Which outputs the predictions are.
+        place: How a message names where the canaries stand.
+
+    Raises:
+        InputError: A label is none of the model's classes, or a loss is none.
+    """
+    canaries, names, n_canaries = place, said.class_names, len(columns["label"])
     losses = [_loss(canaries, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
-    known = _references(references, rows, said, view) if references else None
     view = attrs.evolve(
         view,
         loss=LossOracle.PLANTED if losses else LossOracle.NONE,
@@ -143,37 +168,57 @@ def read_sealed(
     Raises:
         InputError: A file cannot be used as it is; the message says what is wrong and where.
     """
+    files = [read_predictions(path, view, seal.classes) for path in (predictions, *references)]
+    shown = None if features is None else _features(features, seal.records)
+    said = list(zip((predictions, *references), files, strict=True))
+    return sealed_of(said, seal, view=view, pool=pool, features=shown)
+
+
+def sealed_of(
+    said: Sequence[tuple[str, Predictions]], seal: Seal, *, view: View, pool: int = 0, features: Floats | None = None
+) -> Planted:
+    """Put together what is known of labels that ``labelinf plant`` planted.
+
+    Args:
+        said: What the model says, then the models of reference sets 1, 2, ..., each with its name in messages.
+        seal: What was planted.
+        view: As for :func:`read_sealed`.
+        pool: As there.
+        features: What whoever sees the predictions knows of the canaries, shape ``(m, d)``.
+
+    Raises:
+        InputError: They do not fit together.
+    """
+    (predictions, first_said), *references = said
     if len(references) > len(seal.references):
         raise InputError(f"{len(references)} reference files are too many: {len(seal.references)} sets were planted.")
     if pool > len(references):
         raise InputError(f"--pool {pool} must be at most the number of --reference files, {len(references)}.")
-    files = [read_predictions(path, view, seal.classes) for path in (predictions, *references)]
-    for path, said in zip(references, files[1:], strict=True):
-        _alike(path, files[0], said.decimals)
-    victim = _release(predictions, files[0], seal, seal.records)
-    others = [_release(*item, seal, seal.records) for item in zip(references, files[1:], strict=True)]
-    control = _release(predictions, files[0], seal, seal.control) if seal.control else None
+    for path, item in references:
+        _alike(path, first_said, item.decimals)
+    victim = _release(predictions, first_said, seal, seal.records)
+    others = [_release(*item, seal, seal.records) for item in references]
+    control = _release(predictions, first_said, seal, seal.control) if seal.control else None
     kept = len(others) - pool
     drawn = np.array(seal.references, dtype=np.intp).reshape(len(seal.references), len(seal.records))
     known = References(
-        log_probabilities=np.array([said.log_probabilities for said in others[:kept]]),
+        log_probabilities=np.array([shown.log_probabilities for shown in others[:kept]]),
         planted=drawn[:kept],
         trained=drawn[:kept],
     )
-    shown = None if features is None else _features(features, seal.records)
     first = Planted(
-        release=attrs.evolve(victim, features=shown),
+        release=attrs.evolve(victim, features=features),
         labels=np.array(seal.labels, dtype=np.intp),
         class_names=seal.classes,
-        view=attrs.evolve(view, references=kept, features=shown is not None),
+        view=attrs.evolve(view, references=kept, features=features is not None),
         references=known if kept else None,
         control=None if control is None else (control, np.array(seal.control_labels, dtype=np.intp)),
         sealed=True,
         records=seal.records,
     )
     pooled = (
-        attrs.evolve(first, release=attrs.evolve(said, features=shown), labels=labels, control=None)
-        for said, labels in zip(others[kept:], drawn[kept:], strict=False)
+        attrs.evolve(first, release=attrs.evolve(shown, features=features), labels=labels, control=None)
+        for shown, labels in zip(others[kept:], drawn[kept:], strict=False)
     )
     return attrs.evolve(first, pooled=tuple(pooled))
 
@@ -274,9 +319,16 @@ def _alike(path: str, victim: Predictions, decimals: int | None) -> None:
         )
 
 
-def _references(path: str, rows: Labels, victim: Predictions, view: View) -> References:
+def references_of(
+    path: str, given: Mapping[str, NDArray[Any]], rows: Labels, victim: Predictions, view: View
+) -> References:
+    """Return reference models from arrays, as those of a file.
+
+    Raises:
+        InputError: They do not fit what the model shows.
+    """
     shape = victim.probabilities.shape
-    arrays = {name: _of_canaries(array, rows, shape[0]) for name, array in read_arrays(path).items()}
+    arrays = {name: _of_canaries(array, rows, shape[0]) for name, array in given.items()}
     kind = "logits" if "logits" in arrays else "probabilities"
     for name in (kind, "labels"):
         if name not in arrays:

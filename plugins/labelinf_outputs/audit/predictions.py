@@ -33,7 +33,7 @@ from labelinf_data.table import Row, read_rows
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
 
-__all__ = ["Predictions", "few_decimals", "log_softmax", "read_predictions"]
+__all__ = ["Predictions", "few_decimals", "log_softmax", "predictions_of", "read_predictions"]
 
 Floats = NDArray[np.float64]
 
@@ -95,6 +95,32 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
         said = _of_parquet(path)
     else:
         said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
+    return _shown(path, said, view)
+
+
+def predictions_of(
+    place: str, values: NDArray[Any], view: View, classes: Sequence[str] = (), labels: Sequence[str] = ()
+) -> Predictions:
+    """Return what a model said, of arrays.
+
+    Args:
+        place: How a message names it.
+        values: Probabilities or logits, shape ``(n, K)`` or ``(n,)``; or predicted classes, shape ``(n,)``.
+        view: What is visible: which outputs, and how they are rounded.
+        classes: Names of the classes, in the order of the columns; 0..K-1 when empty.
+        labels: Names of classes that occur elsewhere; predicted classes alone may miss some.
+
+    Raises:
+        InputError: They cannot be used as they are.
+    """
+    ids = np.arange(len(values)).astype(np.str_) if values.ndim else None
+    if view.outputs is Outputs.TOP_ONE:
+        rows = [(0, ["class"]), *((at, [str(value)]) for at, value in enumerate(values.ravel()))]
+        return attrs.evolve(_classes(place, rows, view, labels), records=ids)
+    return _shown(place, _of_array(place, values, str(view.outputs.value), classes or None, ids), view)
+
+
+def _shown(path: str, said: _Said, view: View) -> Predictions:
     values, decimals = said.values, None
     if view.outputs is Outputs.LOGITS:
         logs = log_softmax(np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values)
@@ -127,6 +153,10 @@ def _of_arrays(path: str, view: View) -> _Said:
     if path.endswith(".npz") and kind not in arrays:
         raise InputError(f"{path} has no array {kind!r}; it has {', '.join(map(repr, sorted(arrays))) or 'none'}.")
     values = next(iter(arrays.values())) if path.endswith(".npy") else arrays[kind]
+    return _of_array(path, values, kind, arrays.get("classes"), arrays.get(_RECORD))
+
+
+def _of_array(path: str, values: NDArray[Any], kind: str, classes: Any, records: NDArray[Any] | None) -> _Said:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or not values.size or values.dtype.kind not in "fiu":
@@ -134,8 +164,7 @@ def _of_arrays(path: str, view: View) -> _Said:
     if not (finite := np.isfinite(values).all(axis=1)).all():
         raise InputError(f"{path}: row {int((~finite).argmax())} (counted from 0) must hold finite numbers.")
     n_classes = max(values.shape[1], 2)
-    names = tuple(map(str, arrays.get("classes", np.arange(n_classes)).tolist()))
-    records = arrays.get(_RECORD)
+    names = tuple(map(str, range(n_classes) if classes is None else classes))
     if len(set(names)) != n_classes or (records is not None and records.shape != values.shape[:1]):
         raise InputError(f"{path}: classes must be {n_classes} different names, record one id for each row.")
     try:

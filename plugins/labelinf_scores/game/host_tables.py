@@ -66,19 +66,25 @@ class HostTable:
 
     @classmethod
     def read(cls, function: Any, solution: Path, sample: Path, targets: Sequence[str] = ()) -> HostTable:
-        """Read both tables.
+        """Read both tables, from CSV files; as :meth:`of_tables` otherwise."""
+        return cls.of_tables(function, read_table(solution), read_table(sample), targets)
+
+    @classmethod
+    def of_tables(
+        cls, function: Any, true: pd.DataFrame, shown: pd.DataFrame, targets: Sequence[str] = ()
+    ) -> HostTable:
+        """Put both tables together.
 
         Args:
             function: A scorer, as :mod:`labelinf_scores.game.signatures` takes it: of both tables, or of an array of
                 each.
-            solution: A CSV file.
-            sample: A CSV file.
+            true: The solution.
+            shown: A sample submission.
             targets: The private columns, where they are not those that both tables have.
 
         Raises:
             InputError: They do not belong together, or no label is found in them.
         """
-        true, shown = read_table(solution), read_table(sample)
         key = _key(true, shown)
         usage = next((name for name in true if str(name).lower() == "usage"), None)
         counts = np.ones(len(true), dtype=bool)

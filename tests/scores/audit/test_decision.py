@@ -53,7 +53,7 @@ def slow(labels: Any, predictions: Any) -> float:
 
 
 def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDecision:
-    return li.audit_scorer(scorer, labels, **options).report.decision
+    return li.audit_scorer(labels, scorer, **options).report.decision
 
 
 PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, where="z")
@@ -178,6 +178,6 @@ def test_a_slow_scorer_ends_as_its_fast_twin() -> None:
     """The same command and seed ended with 0 or 3 by how loaded the machine was."""
     told = []
     for scorer in (fast, slow):
-        found = li.audit_scorer(scorer, FEW[:12], queries=20).report
+        found = li.audit_scorer(FEW[:12], scorer, queries=20).report
         told.append((found.decision.status, found.sentence(), [leak.evidence for leak in found.leaks]))
     assert told[0] == told[1]

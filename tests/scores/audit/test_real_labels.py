@@ -117,7 +117,7 @@ def mean_error(y: Any, x: Any) -> float:
 @pytest.mark.long
 def test_whoever_sets_the_tolerance_sets_the_baseline_too() -> None:
     near, far = (
-        li.audit_scorer(mean_error, TARGETS, tolerance=tolerance).report.leaks[0] for tolerance in (0.01, 50.0)
+        li.audit_scorer(TARGETS, mean_error, tolerance=tolerance).report.leaks[0] for tolerance in (0.01, 50.0)
     )
 
     assert near.baseline == pytest.approx(1 / N)

@@ -285,7 +285,7 @@ def test_a_strangers_attack_plays_in_a_copy_of_the_process(install_fake: Any, tm
     name = scorer if scorer != "cmd" else f"cmd:{sys.executable} {tmp_path / 'program.py'}"
     attacks = [f"stranger(how={how})" for how in ("plays", "exits", "stops")]
 
-    found = li.audit_scorer(name, [0, 1, 1, 0, 1] * 4, attacks=[*attacks, "binary-weights"])
+    found = li.audit_scorer([0, 1, 1, 0, 1] * 4, name, attacks=[*attacks, "binary-weights"])
 
     plays, exits, stops, own = found.report.leaks
     assert plays.accuracy is not None

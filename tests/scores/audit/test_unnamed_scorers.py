@@ -49,7 +49,7 @@ def with_a_table(labels: Any, predictions: Any) -> Any:
 @pytest.mark.long
 @pytest.mark.parametrize("score", [half_auc_half_f1, gini_with_ties_by_row, median_error, for_every_case, with_a_table])
 def test_all_labels_come_out_of_what_nobody_has_a_name_for(score: Callable[..., float]) -> None:
-    found = li.audit_scorer(score, LABELS)
+    found = li.audit_scorer(LABELS, score)
 
     assert found.report.decision.word.value == "leaks"
     assert found.report.decision.status == 1
@@ -58,7 +58,7 @@ def test_all_labels_come_out_of_what_nobody_has_a_name_for(score: Callable[..., 
 
 
 def test_what_tells_nothing_is_inconclusive_and_no_proof_of_safety() -> None:
-    found = li.audit_scorer(of_predictions_alone, LABELS)
+    found = li.audit_scorer(LABELS, of_predictions_alone)
 
     assert found.report.decision.status == 3
     assert "No proof of safety" in str(found)

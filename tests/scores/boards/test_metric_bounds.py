@@ -17,7 +17,8 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.attacks.ranked_list import expected_rate
-from labelinf_scores.boards import BoardRow, metrics, rows
+from labelinf_scores.audit.boards import BoardRow, rows
+from labelinf_scores.boards import metrics
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals

@@ -27,7 +27,17 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular
 from labelinf_data.table import columns_of
 
-__all__ = ["Labels", "Submission", "decimals_of", "is_number", "natural", "read_labels", "read_submissions"]
+__all__ = [
+    "Labels",
+    "Submission",
+    "decimals_of",
+    "is_number",
+    "labels_of",
+    "natural",
+    "read_labels",
+    "read_submissions",
+    "submissions_of",
+]
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,40})?|\.\d{1,40})(e[+-]?\d{1,3})?", re.IGNORECASE)
 _USUAL = ("label", "labels", "target", "y", "class")
@@ -128,6 +138,30 @@ def read_submissions(
     )  # fmt: skip
 
 
+def submissions_of(predictions: Mapping[str, np.ndarray], scores: Sequence[object]) -> tuple[Submission, ...]:
+    """Return submissions that are arrays, each with its score.
+
+    Args:
+        predictions: By name, in the order of time: numbers or class names, shape ``(n,)``, or ``(n, n_classes)``.
+        scores: One for each, as it was printed: ``"0.8230"`` has four decimals, the number .823 three.
+
+    Raises:
+        InputError: There are not as many, or a score is no finite number.
+    """
+    texts = [str(score).strip() for score in scores]
+    if len(texts) != len(predictions) or not texts:
+        raise InputError(f"{len(texts)} scores for {len(predictions)} submissions; every submission needs one.")
+    for name, text in zip(predictions, texts, strict=True):
+        if not _NUMBER.fullmatch(text):
+            raise InputError(f"the score of submission {name!r} is no finite number.")
+    return tuple(
+        Submission(name=name, cells=own.cells, columns=own.columns, score=Fraction(text), decimals=shown, has_ids=False)
+        for (name, own), text, shown in zip(
+            ((name, _numbered(values)) for name, values in predictions.items()), texts, decimals_of(texts), strict=True
+        )
+    )
+
+
 def read_labels(path: str, column: str, id_column: str, positive: str) -> Labels:
     """Return the labels and the names of their classes.
 
@@ -142,17 +176,26 @@ def read_labels(path: str, column: str, id_column: str, positive: str) -> Labels
     """
     table = _table(path, id_column)
     name = _label_column(table, column)
-    cells = table.columns[name]
-    classes = sorted(set(cells), key=natural)
+    known = dict(zip(table.ids, table.columns[name], strict=True))
+    return attrs.evolve(labels_of(known, f"{path}: column {name!r}", positive), has_ids=table.has_ids)
+
+
+def labels_of(known: Mapping[str, str], place: str, positive: str) -> Labels:
+    """Return labels of class names by record; their ids count as row numbers.
+
+    Raises:
+        InputError: There are fewer than two classes, or the positive one is none of two; ``place`` says where.
+    """
+    classes = sorted(set(known.values()), key=natural)
     if len(classes) < _FEWEST or "" in classes:
-        raise InputError(f"{path}: column {name!r} must hold two classes at least, without empty cells.")
+        raise InputError(f"{place} must hold two classes at least, without empty cells.")
     if positive:
         if positive not in classes or len(classes) != _FEWEST:
-            raise InputError(f"--positive {positive}: column {name!r} of {path} has no such class of two.")
+            raise InputError(f"--positive {positive}: {place} has no such class of two.")
         classes.sort(key=lambda item: item == positive)
     places = {item: at for at, item in enumerate(classes)}
-    of = dict(zip(table.ids, (places[cell] for cell in cells), strict=True))
-    return Labels(classes=tuple(classes), of=of, has_ids=table.has_ids)
+    of = {record: places[cell] for record, cell in known.items()}
+    return Labels(classes=tuple(classes), of=of, has_ids=False)
 
 
 def natural(text: str) -> tuple[float, str]:
@@ -241,9 +284,11 @@ def _array(path: Path) -> np.ndarray:
 
 def _numbered(values: np.ndarray) -> _Predictions:
     """Return the rows of an array: records are numbered, and so are columns."""
-    table = values.reshape(len(values), -1).astype(np.float64).tolist()
-    cells = {str(at): tuple(map(repr, row)) for at, row in enumerate(table)}
-    return _Predictions(columns=tuple(map(str, range(len(table[0])))), cells=cells, has_ids=False)
+    table = values.reshape(len(values), -1)
+    kinds = {"b": np.int64, "f": np.float64}
+    written = table.astype(kinds.get(table.dtype.kind, table.dtype)).tolist()
+    cells = {str(at): tuple(map(str, row)) for at, row in enumerate(written)}
+    return _Predictions(columns=tuple(map(str, range(table.shape[1]))), cells=cells, has_ids=False)
 
 
 def _scores(path: str, name_column: str, score_column: str) -> dict[str, str]:

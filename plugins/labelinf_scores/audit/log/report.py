@@ -20,7 +20,7 @@ from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Known, determine
-from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
+from labelinf_scores.audit.log.files import Labels, Submission, read_labels, read_submissions
 from labelinf_scores.audit.log.given import Given, given_away
 from labelinf_scores.audit.log.guess import VoteGuess, guess
 from labelinf_scores.audit.log.likely import Likely, likely, replayed
@@ -30,7 +30,7 @@ from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.audit.report import granted
 from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
 
-__all__ = ["LogReport", "answer", "as_document", "lines", "report", "save_status"]
+__all__ = ["LogReport", "answer", "as_document", "audited_log", "lines", "report", "save_status"]
 
 _NO_SUMS = (
     "an answer of this metric is no sum over the records: what sums it bounds prove is proved, other labellings are "
@@ -93,23 +93,16 @@ def report(
     labels: str | None,
     column: str,
     positive: str,
-    positives: int | None,
     id_column: str,
     metric_names: Sequence[str],
-    decimals: int | None,
-    truncated: bool,
-    seconds: float,
-    counts: str = "",
     without_labels: bool = False,
     name_column: str = "submission",
     score_columns: Sequence[str] = (),
     scorer: str = "",
-    totals_hidden: bool = False,
-    simulations: int = 0,
-    seed: int = 0,
     progress: Callable[[str, int], None] = lambda step, of: None,
+    **chosen: Any,
 ) -> LogReport:
-    """Audit a board's log; arguments as in ``labelinf audit log``.
+    """Audit a board's log from its files; arguments as in ``labelinf audit log``.
 
     ``progress`` is called before every step with its name and how many there are.
 
@@ -119,11 +112,43 @@ def report(
     _no_odd_mixture(scorer, metric_names, score_columns, labelled=labels is not None and not without_labels)
     progress("reading", 4)
     truth = read_labels(labels, column, id_column, positive) if labels else None
+    pairs = itertools.zip_longest(metric_names or [""], score_columns, fillvalue="")
+    entries = [(name, read_submissions(submissions, scores, id_column, name_column, scored)) for name, scored in pairs]
+    return audited_log(
+        truth, entries, positive=positive, without_labels=without_labels, scorer=scorer, progress=progress, **chosen
+    )
+
+
+def audited_log(
+    truth: Labels | None,
+    entries: Sequence[tuple[str, Sequence[Submission]]],
+    *,
+    positive: str = "",
+    positives: int | None = None,
+    counts: str = "",
+    without_labels: bool = False,
+    scorer: str = "",
+    totals_hidden: bool = False,
+    simulations: int = 0,
+    seed: int = 0,
+    decimals: int | None = None,
+    truncated: bool = False,
+    seconds: float = 60.0,
+    progress: Callable[[str, int], None] = lambda step, of: None,
+) -> LogReport:
+    """Audit a board's log, whatever it was read from; arguments as in ``labelinf audit log``.
+
+    ``entries`` are every metric that is published, by name, with what was submitted and its scores; of a scorer of
+    one's own one entry, without a name. ``truth`` is None for an outsider.
+
+    Raises:
+        InputError: Submissions and labels do not fit together, or the class totals are missing.
+    """
     boards, logs, printed = [], [], []
     known = LogReport(
         ids=(),
         submissions=(),
-        metric=scorer or " and ".join(metric_names),
+        metric=scorer or " and ".join(name for name, _ in entries),
         decimals=(0, 0),
         outsider=truth is None or without_labels,
         positive=truth.classes[1] if truth is not None and len(truth.classes) == 2 else "",
@@ -132,13 +157,12 @@ def report(
         raise InputError(
             "--positives and --counts are what an outsider knows; the labels of --labels say it themselves."
         )
-    for name, score_column in itertools.zip_longest(metric_names or [""], score_columns, fillvalue=""):
-        entries = read_submissions(submissions, scores, id_column, name_column, score_column)
+    for name, submitted in entries:
         if decimals is None:
-            _no_short_scores(entries)
+            _no_short_scores(submitted)
         said = DeclaredTotals() if truth is not None else _said(positives, counts, positive)
         scored = None if scorer else _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
-        board = board_of(entries, truth, said, scored)
+        board = board_of(submitted, truth, said, scored)
         board = attrs.evolve(board, labels=None) if without_labels else board
         digits = [shown if decimals is None else decimals for shown in board.decimals]
         released = [Released(decimals=shown, truncated=truncated) for shown in digits]
