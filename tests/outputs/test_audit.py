@@ -230,8 +230,8 @@ def test_memory_of_the_trained_label_stands_beside_the_planted_one(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "one of --probabilities, --logits and --top-1"),
-        (["--logits", "p.csv", "--top-1", "p.csv"], "one of --probabilities, --logits and --top-1"),
+        ([], "one of --probabilities, --logits, --top-1 and --values"),
+        (["--logits", "p.csv", "--top-1", "p.csv"], "one of --probabilities, --logits, --top-1 and --values"),
         (["--logits", "p.csv", "--rounded", "2"], "--rounded belongs to --probabilities"),
     ],
 )

@@ -121,7 +121,7 @@ def test_what_plant_says_fits_in_80_columns_whatever_the_folder_and_is_json_for_
     seal = read_seal(str(folder / "sealed.json"))
     assert f"seal {seal.digest}\n" in told
     counts = {"canaries": 40, "classes": 2, "control": 20, "references": 2}
-    assert said == {"folder": f"{folder}2", "seal": seal.digest, **counts}
+    assert said == {"folder": f"{folder}2", "seal": seal.digest, **counts, "warnings": []}
 
 
 def test_without_a_claim_a_leak_ends_with_status_one(plan: Path) -> None:
