@@ -17,6 +17,7 @@ from labelinf_core.contracts.exits import Exit
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from labelinf_core.specs import Builder
     from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.findings import OutputsAudit
     from labelinf_outputs.audit.planted import Planted
@@ -114,6 +115,8 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 )
 @click.option("--values", type=click.Path(), metavar="P", help="Predicted values, where --grid planted values.")
 @click.option("--rounded", type=click.IntRange(min=1), metavar="D", help="The probabilities show D decimals.")
+@click.option("--train", "victim", metavar="MODEL", help="Train this kind of model on --labels, instead of all files.")
+@click.option("--labels", metavar="SOURCE", default="breast-cancer", show_default=True, help="What it is trained on.")
 @click.option("--seal", type=click.Path(), metavar="sealed.json", help="What labelinf plant planted.")
 @click.option("--commitment", metavar="SEAL", default="", help="The seal that was printed then, or its beginning.")
 @click.option(
@@ -141,7 +144,7 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     metavar="R.npz",
     help="With --canaries: arrays probabilities or logits, and labels.",
 )
-@click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
+@click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed, or more; exit 1 when refuted.")
 @click.option("--delta", type=Share(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim.")
 @click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP.")
 @click.option("--plan", type=click.IntRange(min=2), metavar="K", help="How many canaries refute the claim; K classes.")
@@ -171,6 +174,8 @@ def outputs(
     attacks: tuple[str, ...],
     gate: bool,
     seed: int,
+    victim: str | None,
+    labels: str,
     timeout: float,
     as_json: bool,
     html: Path | None,
@@ -196,8 +201,8 @@ def outputs(
         power = _power(claim, plan, given)
         tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
         return
-    planted = _read(given)
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
+    planted = _read(given) if victim is None else _trained(victim, labels, claim, builder, seed, given)
     with steps("auditing") as progress:
         found = audit_outputs(
             planted, builder, attacks=attacks, claim=claim, gate=gate, rng=rng, timeout=timeout, progress=progress
@@ -232,6 +237,23 @@ def _power(claim: PrivacyClaim, n_classes: int, given: Mapping[str, Any]) -> Pow
     if any(given.values()):
         raise InputError("--plan looks at no files: leave them out.")
     return Power(claim=claim, n_classes=n_classes)
+
+
+def _trained(
+    victim: str, labels: str, claim: PrivacyClaim, builder: Builder, seed: int, given: Mapping[str, Any]
+) -> Planted:
+    """Train what is audited."""
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.labels import load_labels
+    from labelinf_outputs.audit.trained import trained
+
+    if any(given.values()):
+        raise InputError("--train looks at no files of predictions: leave them out.")
+    with steps("training") as progress:
+        progress(victim, 1)
+        planted, accuracy = trained(victim, load_labels(builder, labels, "--labels"), claim, seed)
+    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.", err=True)
+    return planted
 
 
 def _write_pages(
