@@ -4,13 +4,12 @@ Usage::
 
     python benchmarks/outputs.py memorising       # ceilings, placebo: breast cancer, randomised response, epsilon 1
     python benchmarks/outputs.py best-epoch       # the published attack beside the calibrated one, at the best epoch
-    python benchmarks/outputs.py broken           # resampling at nominal epsilon .3 is caught, replacing is not accused
     python benchmarks/outputs.py defences         # utility, strongest attack, epsilon and certificate of every defence
     python benchmarks/outputs.py learned          # the learned attack beside calibration and likelihood ratios
-    python benchmarks/outputs.py coverage         # how often the bound is wrong, what it proves, with what power
-    python benchmarks/outputs.py gaussian         # the same for Gaussian DP and for delta > 0, K = 2 and 10
-    python benchmarks/outputs.py pooled           # one model, and several audited together
+    python benchmarks/outputs.py coverage         # how often the bound is wrong, and what it proves
+    python benchmarks/outputs.py power            # how often a claim of half the truth is refuted
     python benchmarks/outputs.py observational    # why there is no audit without canaries
+    python benchmarks/outputs.py regression       # planted values, behind RRonBins and behind nothing
     python benchmarks/outputs.py road             # whole audits with an attack that is chosen on references
     python benchmarks/outputs.py speed            # the epsilon bound; one cell of the quick suite
     python benchmarks/outputs.py                  # all of them: several minutes
@@ -27,6 +26,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
 
 from labelinf_core.contracts.components import ABSTAIN, Guess, LabelSet, Setting
 from labelinf_core.plugin.host import Host
@@ -54,7 +55,6 @@ from labelinf_outputs.defences.lp_2st import Lp2st
 from labelinf_outputs.defences.output_noise import OutputNoise
 from labelinf_outputs.defences.pate import Pate
 from labelinf_outputs.defences.recipes import EarlyStopping, TargetSmoothing, WeightDecay
-from labelinf_outputs.defences.resampling_rr import ResamplingRr
 from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
 from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
@@ -73,6 +73,7 @@ from labelinf_outputs.game.view import LossOracle, View
 from labelinf_outputs.labels.census_like import CensusLike
 from labelinf_outputs.labels.digits_parity import DigitsParity
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
+from labelinf_privacy.rr_on_bins import RrOnBins
 
 EPOCHS = (10, 20, 30, 40, 60)
 SPLITS = 4  # splits of the data; each serves as many audits as it has members
@@ -187,27 +188,6 @@ def best_epoch() -> None:
             )
 
 
-def broken(seeds: int = 100) -> None:
-    """The one-run bound on a mechanism that resamples and on one that replaces, nominal epsilon .3, 600 canaries."""
-    data = DigitsParity().load()
-    channel = OutputChannel(canaries=0.4452, epochs=100, references=0)
-    rng = np.random.default_rng(0)
-    for defence, count in ((ResamplingRr(epsilon=0.3), 10), (LabelRr(epsilon=0.3), seeds)):
-        threat, played = games(channel, data, [defence], count)
-        found, shares = [], []
-        for game in played:
-            truth = game.member(0).planted
-            guess = Threshold().run(game.oracle(threat), rng)
-            found.append(epsilon_bounds.one_run_epsilon(guess.ranked(truth), n_canaries=truth.size).epsilon)
-            shares.append(float((guess.labels == truth).mean()))
-        accused = sum(epsilon > 0.3 for epsilon in found)
-        print(
-            f"{type(defence).__name__:14} {threat.n_records} canaries: success {np.mean(shares):.3f}, "
-            f"epsilon >= {np.mean(found):.2f} (largest {max(found):.2f}); above .3 in {accused} of {count} models "
-            f"{interval(accused, count)}"
-        )
-
-
 def defences() -> None:
     """Utility, published attack, calibrated attack, epsilon and certificate."""
     binary: list[list[OutputDefence]] = [
@@ -253,36 +233,74 @@ def rows(data: LabelSet, canaries: float, epochs: int, pipelines: Sequence[Seque
         )
 
 
-def coverage(audits: int = 4000) -> None:
-    """The bound of the committed guesses on models that echo the labels they were trained on, beside the best of four.
+def coverage(audits: int = 2000) -> None:
+    """How often the bound of committed guesses is above the truth, 5 % at most by its proof, and what it proves.
 
-    ``wrong`` is how often the bound exceeds the true epsilon, 5 % at most by its proof; ``refuted`` how often a claim
-    of the nominal epsilon is.
+    Mechanisms are drawn by :func:`answers`, which shares no code with the audit; the guesser reads all that they say.
     """
-    print(f"{audits} audits a row; mean proved, refuted and wrong: committed | best of 4 shares")
-    rng = np.random.default_rng(0)
-    for n_classes, m in ((2, 40), (2, 300), (10, 300)):
-        for nominal, resampled in ((0.0, False), (0.3, True), (0.5, False), (1.0, False), (2.0, False), (2.0, True)):
-            row(n_classes, m, nominal, resampled, audits, rng)
-        row(n_classes, m, 4.0, False, audits, rng)
+    print(f"{audits} audits a row; mean proved, of right guesses alone, above the truth in")
+    rng, wrong, rows = np.random.default_rng(0), 0, 0
+    for n_classes, m in ((2, 40), (2, 200), (2, 300), (10, 300)):
+        rows_of = [("response", PrivacyClaim(epsilon=e)) for e in (0.0, 0.5, 1.0, 2.0, 4.0)]
+        rows_of += [(name, PrivacyClaim(epsilon=e)) for name in ("left out", "laplace") for e in (0.5, 2.0)]
+        rows_of += [("disaster", PrivacyClaim(epsilon=1.0, delta=delta)) for delta in (1e-5, 1e-2, 0.2)]
+        rows_of += [("gaussian", PrivacyClaim(mu=mu)) for mu in (1.0, 2.0)]
+        for name, claim in rows_of:
+            hits = answers(name, claim, n_classes, (audits, m), rng)
+            for guesses in (m, m // 4) if name in ("gaussian", "disaster", "laplace") else (m,):
+                proved, alone = proofs(hits[:, :guesses], claim, n_classes, m)
+                above = int((proved > claim.level).sum())
+                wrong, rows = wrong + above, rows + 1
+                row = f"  K = {n_classes:2} {guesses:3} of {m:3} {name:8} {claim!s:28}"
+                print(f"{row}: {proved.mean():.3f} {alone:.3f}  {above / audits:.2%}")
+    p = p_value(wrong, rows * audits, 0.05)
+    print(f"  all {rows} rows: {interval(wrong, rows * audits)}; p against 5 %: {p:.2g}")
 
 
-def row(n_classes: int, m: int, nominal: float, resampled: bool, audits: int, rng: np.random.Generator) -> None:
-    true = effective_epsilon(nominal, n_classes) if resampled else nominal
-    hits = rng.random((audits, m)) < epsilon_bounds.label_dp_ceiling(true, n_classes)
-    counts = epsilon_bounds.guess_counts(m)
-    correct = np.stack([hits[:, :count].sum(axis=1) for count in counts], axis=1)
-    shared = epsilon_bounds.BETA / len(epsilon_bounds.GUESS_SHARES)
-    known = {"n_classes": n_classes}
-    committed = [PrivacyClaim().proved(c, m - c, m, n_canaries=m, **known) for c in range(m + 1)]
-    best = [[epsilon_bounds.epsilon_lower_bound(c, r, beta=shared, **known) for c in range(r + 1)] for r in counts]
-    of_four = np.max([np.array(each)[correct[:, i]] for i, each in enumerate(best)], axis=0)
-    found = np.column_stack([np.array(committed)[correct[:, 0]], of_four])
-    mean, refuted, wrong = found.mean(axis=0), (found > nominal).mean(axis=0), (found > true).mean(axis=0)
-    print(
-        f"  K = {n_classes:2} m = {m:3} nominal {nominal:3.1f} true {true:4.2f}: {mean[0]:.2f} | {mean[1]:.2f}   "
-        f"refuted {refuted[0]:6.1%} | {refuted[1]:6.1%}   wrong {wrong[0]:5.2%} | {wrong[1]:5.2%}"
+def answers(
+    name: str, claim: PrivacyClaim, n_classes: int, shape: tuple[int, int], rng: np.random.Generator
+) -> np.ndarray:
+    """Return which labels the best guess of a mechanism's answers gets right, surest first."""
+    labels, odds = rng.integers(0, n_classes, shape), np.exp(claim.epsilon)
+    if name in ("response", "disaster"):
+        told = rng.random(shape) * (n_classes - 1 + odds) < odds
+        return told | (rng.random((shape[0], 1)) < claim.delta)
+    if name == "left out":  # it names a class; the guess is that one, which it hardly ever is
+        return rng.random(shape) * (1 + (n_classes - 1) * odds) < 1
+    noise = (
+        rng.laplace(0, 2 / claim.epsilon, (*shape, n_classes))
+        if name == "laplace"
+        else (np.sqrt(2) / claim.mu * rng.standard_normal((*shape, n_classes)))
     )
+    said = np.eye(n_classes)[labels] + noise
+    top = np.sort(said, axis=2)
+    order = np.argsort(top[..., -2] - top[..., -1], axis=1)
+    return np.take_along_axis(said.argmax(axis=2) == labels, order, axis=1)
+
+
+def proofs(hits: np.ndarray, claim: PrivacyClaim, n_classes: int, m: int) -> tuple[np.ndarray, float]:
+    """Return what every audit proves, and the mean of what right guesses alone would."""
+    guesses = hits.shape[1]
+    correct, places = np.unique(hits.sum(axis=1), return_inverse=True)
+    known = {"n_classes": n_classes, "n_canaries": m}
+    proved = np.array([claim.proved(int(c), guesses - int(c), guesses, **known) for c in correct])[places]
+    if claim.gaussian:
+        return proved, float("nan")
+    alone = [epsilon_bounds.epsilon_lower_bound(int(c), guesses, delta=claim.delta, **known) for c in correct]
+    return proved, float(np.array(alone)[places].mean())
+
+
+def power(audits: int = 10_000, m: int = 300) -> None:
+    """How often a claim is refuted of a mechanism that is twice as loud, or that draws replaced labels from all."""
+    rng = np.random.default_rng(1)
+    for n_classes in (2, 10):
+        for claimed in (0.3, 0.5, 1.0, 2.0):
+            shares = []
+            for true in (2 * claimed, effective_epsilon(claimed, n_classes)):
+                hits = answers("response", PrivacyClaim(epsilon=true), n_classes, (audits, m), rng)
+                proved, _ = proofs(hits, PrivacyClaim(epsilon=claimed), n_classes, m)
+                shares.append(interval(int((proved > claimed).sum()), audits))
+            print(f"  K = {n_classes:2} m = {m} claim {claimed}: twice {shares[0]}, resampled {shares[1]}")
 
 
 def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
@@ -313,48 +331,6 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
         )
 
 
-def gaussian(audits: int = 1000) -> None:
-    """Claims that allow disasters: what is proved of Gaussian noise, and of who tells all with probability delta."""
-    print(f"{audits} audits a row; of all guesses, the surest half, the surest quarter: mean proved (wrong)")
-    rng = np.random.default_rng(0)
-    for n_classes in (2, 10):
-        for mu in (1.0, 2.0, 3.0):
-            labels = rng.integers(0, n_classes, (audits, 300))
-            said = np.eye(n_classes)[labels] + np.sqrt(2) / mu * rng.standard_normal((audits, 300, n_classes))
-            top = np.sort(said, axis=2)
-            order = np.argsort(top[..., -2] - top[..., -1], axis=1)
-            hits = np.take_along_axis(said.argmax(axis=2) == labels, order, axis=1)
-            shares = _by_shares(hits, PrivacyClaim(mu=mu), n_classes)
-            print(f"  K = {n_classes:2} m = 300 Gaussian DP, mu = {mu:g}: {shares}")
-        for epsilon, delta in ((1.0, 1e-5), (1.0, 1e-2), (2.0, 1e-3)):
-            keep = epsilon_bounds.label_dp_ceiling(epsilon, n_classes)
-            hits = (rng.random((audits, 300)) < keep) | (rng.random((audits, 1)) < delta)
-            claim = PrivacyClaim(epsilon=epsilon, delta=delta)
-            print(f"  K = {n_classes:2} m = 300 {claim}: {_by_shares(hits, claim, n_classes)}")
-
-
-def _by_shares(hits: np.ndarray, claim: PrivacyClaim, n_classes: int) -> str:
-    parts = []
-    for guesses in (300, 150, 75):
-        correct, places = np.unique(hits[:, :guesses].sum(axis=1), return_inverse=True)
-        known = {"n_classes": n_classes, "n_canaries": 300}
-        proved = np.array([claim.proved(int(c), guesses - int(c), guesses, **known) for c in correct])[places]
-        parts.append(f"{proved.mean():.2f} ({(proved > claim.level).mean():.2%})")
-    return ", ".join(parts)
-
-
-def pooled(audits: int = 1000) -> None:
-    """One model, and several audited together: randomised response on 100 canaries each."""
-    rng = np.random.default_rng(0)
-    for epsilon in (1.0, 4.0):
-        for models in (1, 4, 16):
-            drawn = rng.binomial(100 * models, epsilon_bounds.label_dp_ceiling(epsilon, 2), audits)
-            m = 100 * models
-            proved = np.array([PrivacyClaim().proved(int(c), m - int(c), m, n_classes=2, n_canaries=m) for c in drawn])
-            wrong = interval(int((proved > epsilon).sum()), audits)
-            print(f"  epsilon {epsilon:g}, {models:2} models of 100 canaries: {proved.mean():.2f}, wrong {wrong}")
-
-
 def observational(audits: int = 1000, m: int = 1000, guesses: int = 100) -> None:
     """Why no audit without canaries: a model that has seen no label of the records is accused.
 
@@ -371,6 +347,34 @@ def observational(audits: int = 1000, m: int = 1000, guesses: int = 100) -> None
         proved.append(PrivacyClaim().proved(right, made - right, made, n_classes=2, n_canaries=m))
     accused = interval(int((np.array(proved) > 0).sum()), audits)
     print(f"  labels nobody has seen: epsilon >= {np.mean(proved):.2f} is 'proved', more than 0 in {accused}")
+
+
+def regression(epsilons: Sequence[float] = (1.0, 2.0, 4.0), audits: int = 20) -> None:
+    """Planted values on a grid of five, behind RRonBins and behind nothing; a forest that remembers them."""
+    features, y = load_diabetes(return_X_y=True)
+    grid, rng = np.linspace(25, 345, 5), np.random.default_rng(0)
+    prior = np.bincount(np.abs(y[:, None] - grid).argmin(axis=1), minlength=5) / y.size
+    print(f"diabetes, 120 canaries on 5 points, {audits} models; the mean predicts {y.std():.1f} off, epsilon proved")
+    for epsilon in (*epsilons, np.inf):
+        errors, proved = [], []
+        for seed in range(audits):
+            order = rng.permutation(y.size)
+            canaries, test = order[:120], order[-110:]
+            planted, labels = rng.integers(0, 5, 120), y.copy()
+            labels[canaries] = grid[planted]
+            if np.isfinite(epsilon):
+                labels = RrOnBins.of(grid.tolist(), prior.tolist(), epsilon).perturb(labels, rng)
+            model = RandomForestRegressor(60, bootstrap=False, max_features=5, random_state=seed)
+            model.fit(features[order[:-110]], labels[order[:-110]])
+            said = np.abs(model.predict(features[canaries])[:, None] - grid).argmin(axis=1)
+            right = int((said == planted).sum())
+            proved.append(PrivacyClaim().proved(right, 120 - right, 120, n_classes=5, n_canaries=120))
+            errors.append(float(np.sqrt(np.mean((model.predict(features[test]) - y[test]) ** 2))))
+        loss = RrOnBins.of(grid.tolist(), prior.tolist(), epsilon).loss if np.isfinite(epsilon) else 0.0
+        print(
+            f"  epsilon {epsilon:3}: label error {loss**0.5:5.1f}, test error {np.mean(errors):5.1f}, "
+            f"proved {np.mean(proved):.2f} (largest {max(proved):.2f})"
+        )
 
 
 class Committed(OutputAttack):
@@ -434,10 +438,6 @@ def speed() -> None:
         epsilon_bounds.one_run_epsilon(hits, n_canaries=1000)
     print(f"one-run epsilon, 1 000 canaries: {(time.process_time() - start) / 200 * 1e3:.3f} ms a call")
     start = time.process_time()
-    for _ in range(20):
-        epsilon_bounds.one_run_epsilon(hits, n_canaries=1000, delta=1e-5)
-    print(f"the same for (epsilon, delta):   {(time.process_time() - start) / 20 * 1e3:.1f} ms a call")
-    start = time.process_time()
     threat, played = games(OutputChannel(canaries=0.2, epochs=200), BreastCancer().load(), [LabelRr()], 1)
     audited({"calibrated": Calibrated()}, threat, played, 1)
     print(f"one cell, one trial (victim, 8 references, attack, placebo): {time.process_time() - start:.2f} s")
@@ -446,13 +446,12 @@ def speed() -> None:
 SECTIONS = {
     "memorising": memorising,
     "best-epoch": best_epoch,
-    "broken": broken,
     "defences": defences,
     "learned": learned,
     "coverage": coverage,
-    "gaussian": gaussian,
-    "pooled": pooled,
+    "power": power,
     "observational": observational,
+    "regression": regression,
     "road": road,
     "speed": speed,
 }

@@ -15,8 +15,9 @@ from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from labelinf_core.specs import Builder
     from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.findings import OutputsAudit
     from labelinf_outputs.audit.planted import Planted
@@ -38,9 +39,12 @@ __all__ = ["outputs", "plant"]
 @click.option("--references", type=click.IntRange(min=0), default=8, show_default=True, help="Reference sets.")
 @click.option("--control", type=click.IntRange(min=0), default=20, show_default=True, help="Records trained on openly.")
 @click.option("--copies", type=click.IntRange(min=1), default=10, show_default=True, help="Of each of those.")
+@click.option("--grid", metavar="LOW:HIGH:K", help="The labels are values: plant K of them, evenly spaced.")
 @click.option("--seed", type=click.IntRange(min=0), help="Draw again what was drawn before; it tells the labels.")
 @output_options
-def plant(table: str, column: str, into: Path, seed: int | None, as_json: bool, **amounts: Any) -> None:
+def plant(
+    table: str, column: str, into: Path, grid: str | None, seed: int | None, as_json: bool, **amounts: Any
+) -> None:
     """Plant labels drawn at random in a training set, to audit later what a model tells of them.
 
     DATA.csv has one row per record; a column 'record' holds ids.
@@ -50,18 +54,42 @@ def plant(table: str, column: str, into: Path, seed: int | None, as_json: bool, 
     from labelinf_outputs.audit.plant import Planting
     from labelinf_outputs.audit.plant import plant as planted
 
-    seal = planted(table, column, into, Planting(**amounts), np.random.default_rng(seed))
+    how = Planting(grid=_grid(grid) if grid else (), **amounts)
+    seal, doubts = planted(table, column, into, how, np.random.default_rng(seed))
     counted = {name: len(getattr(seal, name)) for name in ("classes", "control", "references")}
     said = {"folder": str(into), "seal": seal.digest, "canaries": len(seal.records), **counted}
+    said |= {"warnings": [*doubts]} | ({"grid": [*seal.classes]} if grid else {})
     tell(said, _planting(said), as_json=as_json)
+
+
+def _grid(text: str) -> tuple[float, ...]:
+    """Return the points of ``LOW:HIGH:K``."""
+    import math
+
+    import numpy as np
+
+    from labelinf_core.contracts.errors import InputError
+
+    try:
+        low, high, count = (read(part) for read, part in zip((float, float, int), text.split(":"), strict=True))
+    except ValueError:
+        low, high, count = math.nan, math.nan, 0
+    if not (-math.inf < low < high < math.inf and 2 <= count <= 1000):
+        raise InputError(f"--grid {text} must be LOW:HIGH:K, as 0:100:8: two numbers, and 2 to 1000 points.")
+    return tuple(np.linspace(low, high, count).tolist())
 
 
 def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     """Say what was planted and what comes next, a folder's name of any length in lines of its own."""
-    from labelinf_outputs.audit.words import WIDTH
+    from labelinf_outputs.audit.words import WIDTH, wrapped
 
     folder, room = said["folder"], WIDTH - 2
-    yield f"{said['canaries']} planted labels of {said['classes']} classes, {said['control']} records of control."
+    kind = "points of a grid" if "grid" in said else "classes"
+    yield f"{said['canaries']} planted labels of {said['classes']} {kind}, {said['control']} records of control."
+    if "grid" in said:
+        yield from wrapped(f"grid {', '.join(said['grid'])}")
+    for doubt in said["warnings"]:
+        yield from wrapped(f"Warning: {doubt}.")
     yield f"seal {said['seal']}"
     yield "Keep the seal where nobody can change it."
     yield "Written into the folder"
@@ -69,7 +97,8 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     yield "Keep its sealed.json from whoever trains or attacks."
     yield "Train on its training.csv as ever, predict query.csv, keep the column 'record';"
     yield "then, in that folder,"
-    yield "  labelinf audit outputs --probabilities PREDICTIONS.csv --seal sealed.json"
+    shown = "--values" if "grid" in said else "--probabilities"
+    yield f"  labelinf audit outputs {shown} PREDICTIONS.csv --seal sealed.json"
 
 
 @click.command()
@@ -84,7 +113,10 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     metavar="P.csv",
     help="Only the predicted class of every record, in one column.",
 )
+@click.option("--values", type=click.Path(), metavar="P", help="Predicted values, where --grid planted values.")
 @click.option("--rounded", type=click.IntRange(min=1), metavar="D", help="The probabilities show D decimals.")
+@click.option("--train", "victim", metavar="MODEL", help="Train this kind of model on --labels, instead of all files.")
+@click.option("--labels", metavar="SOURCE", default="breast-cancer", show_default=True, help="What it is trained on.")
 @click.option("--seal", type=click.Path(), metavar="sealed.json", help="What labelinf plant planted.")
 @click.option("--commitment", metavar="SEAL", default="", help="The seal that was printed then, or its beginning.")
 @click.option(
@@ -112,7 +144,7 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     metavar="R.npz",
     help="With --canaries: arrays probabilities or logits, and labels.",
 )
-@click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
+@click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed, or more; exit 1 when refuted.")
 @click.option("--delta", type=Share(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim.")
 @click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP.")
 @click.option("--plan", type=click.IntRange(min=2), metavar="K", help="How many canaries refute the claim; K classes.")
@@ -142,6 +174,8 @@ def outputs(
     attacks: tuple[str, ...],
     gate: bool,
     seed: int,
+    victim: str | None,
+    labels: str,
     timeout: float,
     as_json: bool,
     html: Path | None,
@@ -167,8 +201,8 @@ def outputs(
         power = _power(claim, plan, given)
         tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
         return
-    planted = _read(given)
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
+    planted = _read(given) if victim is None else _trained(victim, labels, claim, builder, seed, given)
     with steps("auditing") as progress:
         found = audit_outputs(
             planted, builder, attacks=attacks, claim=claim, gate=gate, rng=rng, timeout=timeout, progress=progress
@@ -205,6 +239,23 @@ def _power(claim: PrivacyClaim, n_classes: int, given: Mapping[str, Any]) -> Pow
     return Power(claim=claim, n_classes=n_classes)
 
 
+def _trained(
+    victim: str, labels: str, claim: PrivacyClaim, builder: Builder, seed: int, given: Mapping[str, Any]
+) -> Planted:
+    """Train what is audited."""
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.labels import load_labels
+    from labelinf_outputs.audit.trained import trained
+
+    if any(given.values()):
+        raise InputError("--train looks at no files of predictions: leave them out.")
+    with steps("training") as progress:
+        progress(victim, 1)
+        planted, accuracy = trained(victim, load_labels(builder, labels, "--labels"), claim, seed)
+    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.", err=True)
+    return planted
+
+
 def _write_pages(
     found: OutputsAudit, planted: Planted, context: click.Context, html: Path | None, owner: Path | None
 ) -> None:
@@ -221,23 +272,22 @@ def _write_pages(
 
 def _read(given: Mapping[str, Any]) -> Planted:
     """Read what the options name."""
-    predictions, view = _declared(given["probabilities"], given["logits"], given["top_one"], given["rounded"])
+    predictions, view = _declared(
+        (given["probabilities"], given["logits"], given["top_one"], given["values"]), given["rounded"]
+    )
     if given["seal"] is not None:
         return _sealed(predictions, view, given)
     return _by_hand(predictions, view, given)
 
 
-def _declared(
-    probabilities: str | None, logits: str | None, top_one: str | None, decimals: int | None
-) -> tuple[str, View]:
+def _declared(files: Sequence[str | None], decimals: int | None) -> tuple[str, View]:
     """Return the file of predictions and what it shows."""
     from labelinf_core.contracts.errors import InputError
     from labelinf_outputs.game.view import Outputs, View
 
-    kinds = zip((Outputs.PROBABILITIES, Outputs.LOGITS, Outputs.TOP_ONE), (probabilities, logits, top_one), strict=True)
-    given = [(path, kind) for kind, path in kinds if path is not None]
+    given = [(path, kind) for kind, path in zip(Outputs, files, strict=True) if path is not None]
     if len(given) != 1:
-        raise InputError("say what the model shows with one of --probabilities, --logits and --top-1.")
+        raise InputError("say what the model shows with one of --probabilities, --logits, --top-1 and --values.")
     path, shown = given[0]
     if decimals is not None and shown is not Outputs.PROBABILITIES:
         raise InputError("--rounded belongs to --probabilities.")

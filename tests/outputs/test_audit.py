@@ -230,8 +230,8 @@ def test_memory_of_the_trained_label_stands_beside_the_planted_one(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "one of --probabilities, --logits and --top-1"),
-        (["--logits", "p.csv", "--top-1", "p.csv"], "one of --probabilities, --logits and --top-1"),
+        ([], "one of --probabilities, --logits, --top-1 and --values"),
+        (["--logits", "p.csv", "--top-1", "p.csv"], "one of --probabilities, --logits, --top-1 and --values"),
         (["--logits", "p.csv", "--rounded", "2"], "--rounded belongs to --probabilities"),
     ],
 )
@@ -388,9 +388,9 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
     assert (held.exit_code, caught.exit_code, gated.exit_code) == (0, 1, 1)
     assert "REFUTED: epsilon = 0.4 was claimed" in caught.output
     assert "NOT REFUTED: epsilon = 0.4 was claimed" in held.output
-    assert "Power against twice the claim, epsilon = 0.8: 99.6%, of an attack" in held.output
+    assert "Power against twice the claim, epsilon = 0.8: 99.9%, of an attack" in held.output
     assert "epsilon = 0.4 allows any attack 59.9% of the planted labels" in held.output
-    assert "600 guesses, all correct, would have proved epsilon >= 5.08." in held.output
+    assert "600 guesses, all correct, would have proved epsilon >= 5.29." in held.output
     assert "Assumed, as you say: the labels were drawn uniformly" in held.output
 
 
@@ -623,7 +623,7 @@ def test_every_share_stands_with_its_interval_and_chance_and_a_delta_changes_the
     assert re.search(rf"600/600 = {whole}: counted", pure)
     assert re.search(rf"chance 50\.0%, p .*; placebo {share}", pure)
     assert re.search(rf"trained label {whole}", pure)
-    assert re.search(rf"600 of its 600 surest guesses = {whole}:\s+epsilon >= 5\.08$", pure, re.M)
+    assert re.search(rf"600 of its 600 surest guesses = {whole}:\s+epsilon >= 5\.29$", pure, re.M)
     assert max(map(len, pure.splitlines())) <= 80
     # Everything is told with probability delta, so one run that tells everything refutes nothing.
     assert "no leak beyond delta = 0.06 is shown" in " ".join(approximate.output.split())

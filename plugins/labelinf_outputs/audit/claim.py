@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.both_tails import WRONG_SHARE, both_tails_epsilon, both_tails_p_value
 from labelinf_core.statistics.profiles import GaussianProfile
 from labelinf_core.statistics.proportions import clopper_pearson
 
@@ -27,7 +28,7 @@ class EpsilonProof:
         correct: How many of them are right.
         wrong: How many are wrong; the rest were not made.
         share: Right ones among those, with the interval at 95 %; None without any. For pure DP ``level`` is above 0
-            exactly where that leaves out chance.
+            wherever that lies above chance.
         provable: What so many guesses would have proved, had all been right.
     """
 
@@ -98,21 +99,23 @@ class PrivacyClaim:
         return high
 
     def p_value(self, correct: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
-        """Return a p-value of the claim, of right guesses alone; that of both tails is twice it at most.
-
-        See :func:`labelinf_core.statistics.epsilon_bounds.claim_p_value`.
-        """
+        """Return a p-value of the claim, of so many right guesses of all that count: ``BETA`` at most refutes it."""
+        if self.exact:
+            return both_tails_p_value(correct, guesses, self.epsilon, n_classes=n_classes)
         if self.gaussian:
-            return epsilon_bounds.mu_p_value(correct, guesses, self.mu, n_classes=n_classes, n_canaries=n_canaries)
-        return epsilon_bounds.claim_p_value(
-            correct, guesses, self.epsilon, n_classes=n_classes, delta=self.delta, n_canaries=n_canaries
-        )
+            p = epsilon_bounds.mu_p_value(correct, guesses, self.mu, n_classes=n_classes, n_canaries=n_canaries)
+        else:
+            p = epsilon_bounds.claim_p_value(
+                correct, guesses, self.epsilon, n_classes=n_classes, delta=self.delta, n_canaries=n_canaries
+            )
+        return min(p / (1 - WRONG_SHARE), 1.0)
 
     def proved(self, correct: int, wrong: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
         """Return the epsilon or mu that so many guesses prove: as many right ones, or as many wrong ones.
 
-        Both tails are looked at, each with half of ``BETA``. A false proof is one of two events, each of probability
-        BETA / 2 at most (:mod:`labelinf_core.statistics.epsilon_bounds`), so it has probability BETA at most.
+        Pure DP bounds both tails together (:mod:`labelinf_core.statistics.both_tails`). Where disasters are allowed,
+        right guesses have the larger part of ``BETA`` and wrong ones the rest
+        (:mod:`labelinf_core.statistics.epsilon_bounds`): a false proof is one of two events, of BETA together.
 
         Args:
             correct: Right guesses.
@@ -121,11 +124,14 @@ class PrivacyClaim:
             n_classes: K.
             n_canaries: m.
         """
-        known: dict[str, Any] = {"n_classes": n_classes, "n_canaries": n_canaries, "beta": epsilon_bounds.BETA / 2}
+        if self.exact:
+            return both_tails_epsilon(correct, correct + wrong, n_classes=n_classes)
+        known: dict[str, Any] = {"n_classes": n_classes, "n_canaries": n_canaries}
         if not self.gaussian:
             known["delta"] = self.delta
         bound = epsilon_bounds.mu_lower_bound if self.gaussian else epsilon_bounds.epsilon_lower_bound
-        return max(bound(correct, guesses, **known), bound(wrong, guesses, wrong=True, **known))
+        by_right = bound(correct, guesses, beta=(1 - WRONG_SHARE) * epsilon_bounds.BETA, **known)
+        return max(by_right, bound(wrong, guesses, wrong=True, beta=WRONG_SHARE * epsilon_bounds.BETA, **known))
 
     def proof(self, ranked: NDArray[np.bool_], guesses: int, *, n_classes: int, n_canaries: int) -> EpsilonProof:
         """Return what the surest guesses of a run prove; how many is fixed beforehand, so that nothing is corrected.

@@ -161,8 +161,8 @@ def findings_of(bouts: Sequence[AttackRun], threat: OutputThreat, committed: Com
             p_counted, p_placebo = (
                 _chance(item[: committed.guesses], threat) for item in (run_trial.ranked, run_trial.placebo)
             )
-            # A loss tells as much of redrawn labels; of six, which may prove something, IMPROBABLE is out of reach.
-            told = threat.view.reveals_label and p_placebo <= p_counted <= BETA
+            # A loss tells as much of redrawn labels; of five, which may prove something, IMPROBABLE is out of reach.
+            told = threat.view.reveals_label and p_placebo <= p_counted <= 2 * BETA
             void = told or p_placebo <= IMPROBABLE
             word = _void(threat) if void else Observation.COUNTED
             found[run_trial.attack] = _finding(run_trial, _chance(run_trial.ranked, threat), p_placebo, word)

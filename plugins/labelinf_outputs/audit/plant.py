@@ -15,12 +15,13 @@ Into a folder, from a CSV file with one row per record:
   each of them: noise that comes from the same seed tells what it did to the model that is audited.
 
 Planted labels are drawn from the operating system's randomness unless a seed is given: whoever knows the seed knows
-them.
+them. A column of **values** (regression) is planted on a grid, whose points stand for classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
@@ -28,12 +29,14 @@ import numpy as np
 
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.encode import is_missing, is_number
 from labelinf_data.table import columns_of
 from labelinf_outputs.audit.seal import Seal
 
 __all__ = ["Planting", "drawn", "plant", "training"]
 
 _RECORD = "record"
+_MOST_NUMBERS = 20  # of different numbers that are taken for classes without being asked about
 
 
 @attrs.frozen(kw_only=True)
@@ -45,16 +48,20 @@ class Planting:
         references: Reference sets, at least 0.
         control: Records trained on openly, at least 0.
         copies: How often each of them stands in the training set, at least 1.
+        grid: The values that are planted in a column of numbers; empty where the column holds classes.
     """
 
     share: float = 0.1
     references: int = 8
     control: int = 20
     copies: int = 10
+    grid: tuple[float, ...] = ()
 
 
-def plant(path: str, column: str, folder: Path, how: Planting, rng: np.random.Generator) -> Seal:
-    """Plant labels and write the files.
+def plant(
+    path: str, column: str, folder: Path, how: Planting, rng: np.random.Generator
+) -> tuple[Seal, tuple[str, ...]]:
+    """Plant labels and write the files; return what was planted, and sentences about what is doubtful of it.
 
     Args:
         path: CSV file with a header; a column ``record`` has ids, otherwise rows are counted from 0.
@@ -69,6 +76,7 @@ def plant(path: str, column: str, folder: Path, how: Planting, rng: np.random.Ge
     columns = columns_of(path, column, "record")
     labels = columns.pop(column)
     ids = columns.pop(_RECORD, [str(row) for row in range(len(labels))])
+<<<<<<< HEAD
     if (folder / "sealed.json").exists():
         raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
     seal = drawn(ids, labels, how, rng, f"{path}: column {column!r}")
@@ -128,11 +136,84 @@ def training(
 
 
 def _checked(place: str, ids: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+=======
+    _check(path, column, ids, labels)
+    classes = tuple(f"{value:.6g}" for value in how.grid) or _classes(path, column, labels)
+    if how.grid and not all(map(is_number, labels)):
+        raise InputError(f"{path}: column {column!r} must hold numbers: values on a grid are planted in it.")
+    n_canaries = int(how.share * len(ids))
+    if n_canaries < 1 or n_canaries + how.control > len(ids):
+        raise InputError(
+            f"{path}: {len(ids)} records are too few for {n_canaries} canaries and {how.control} records of control."
+        )
+    if (folder / "sealed.json").exists():
+        raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
+    order, twins = rng.permutation(len(ids)), _twins(columns, len(ids))
+    chosen = order[np.argsort(twins[order], kind="stable")][: n_canaries + how.control]  # twins come last
+    canaries, control = chosen[:n_canaries], chosen[n_canaries:]
+    # The victim's labels and the references' are rows of one draw: exchangeable, all independent.
+    drawn = rng.integers(0, len(classes), (how.references + 1, n_canaries))
+    seal = Seal(
+        classes=classes,
+        records=tuple(ids[row] for row in canaries),
+        labels=tuple(drawn[0].tolist()),
+        control=tuple(ids[row] for row in control),
+        control_labels=tuple(rng.integers(0, len(classes), how.control).tolist()),
+        references=tuple(tuple(row) for row in drawn[1:].tolist()),
+    )
+    _write_all(folder, seal, columns, ids, labels, (canaries, control), column, how.copies)
+    rare = () if how.grid else _rare(classes, labels, n_canaries)
+    return seal, (*rare, *_same(twins, twins[canaries]))
+
+
+def _twins(features: dict[str, list[str]], n_records: int) -> NDArray[np.bool_]:
+    """Return which records have all their features in common with another one."""
+    rows = [*zip(*features.values(), strict=True)]
+    counts = Counter(rows)
+    return np.array([counts[row] > 1 for row in rows] or [False] * n_records)
+
+
+def _same(twins: NDArray[np.bool_], planted: NDArray[np.bool_]) -> Iterator[str]:
+    if twins.any():
+        yield (
+            f"{twins.sum()} records have the features of another one; {planted.sum()} of them are canaries. What a "
+            f"model is told of one, it is told of all"
+        )
+
+
+def _rare(classes: Sequence[str], labels: Sequence[str], n_canaries: int) -> Iterator[str]:
+    """Warn of the rarest class where more labels of it are planted than it has records."""
+    count, name = min((labels.count(name), name) for name in classes)
+    planted = n_canaries / len(classes)
+    if count < planted:
+        yield (
+            f"class {name!r} has {count} records, and about {planted:.0f} of {n_canaries} planted labels are of it: "
+            f"the model learns another class. --share {count * len(classes) / len(labels):.2g} plants as many as it has"
+        )
+
+
+def _check(path: str, column: str, ids: Sequence[str], labels: Sequence[str]) -> None:
+>>>>>>> outs30
     if len(set(ids)) < len(ids):
         raise InputError(f"{place}: {len(ids) - len(set(ids))} ids in column 'record' stand there more than once.")
     if empty := [row for row, label in enumerate(labels, 2) if not label]:
+<<<<<<< HEAD
         raise InputError(f"{place} has {len(empty)} empty cells, the first in row {empty[0]}.")
+=======
+        raise InputError(f"{path}: column {column!r} has {len(empty)} empty cells, the first in row {empty[0]}.")
+    if missing := [row for row, label in enumerate(labels, 2) if is_missing(label)]:
+        raise InputError(f"{path}: row {missing[0]}: {labels[missing[0] - 2]!r} in column {column!r} is no class.")
+
+
+def _classes(path: str, column: str, labels: Sequence[str]) -> tuple[str, ...]:
+>>>>>>> outs30
     classes = tuple(sorted(set(labels), key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
+    counted = classes == tuple(map(str, range(len(classes))))
+    if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)) and not counted:
+        raise InputError(
+            f"{path}: column {column!r} holds {len(classes)} different numbers. If they are values, say on which "
+            f"grid to plant, as --grid 0:100:8 (8 points); if they are classes, name them by text or 0..K-1."
+        )
     if not 2 <= len(classes) <= len(labels) // 2:
         raise InputError(
             f"{place} has {len(classes)} different values in {len(labels)} rows; expected at least 2 "

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
-from labelinf_data.encode import is_number
+from labelinf_data.encode import is_missing, is_number
 from labelinf_data.table import columns_of
 from labelinf_outputs.audit.predictions import Predictions, few_decimals, is_finer, log_softmax, read_predictions
 from labelinf_outputs.audit.seal import Seal
@@ -294,7 +294,7 @@ def _rows(path: str, written: Sequence[str] | None, n_canaries: int, n_records: 
 def _classes(path: str, column: str, written: Sequence[str], names: tuple[str, ...]) -> Labels:
     place = {name: index for index, name in enumerate(names)}
     for number, text in enumerate(written, 2):
-        if text not in place:
+        if is_missing(text) or text not in place:
             raise InputError(f"{path}: row {number}: {column} must be one of {', '.join(names)}.")
     return np.array([place[text] for text in written], dtype=np.intp)
 

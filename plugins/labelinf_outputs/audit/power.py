@@ -1,14 +1,14 @@
 """Before anything is planted: how many canaries refute a claim that is false, and how surely.
 
 An attack that gives back every label the model was trained on is right as often as the mechanism keeps labels. The
-claim is refuted where the p-value of right guesses falls to ``BETA / 2`` (the other half is for wrong ones), so the
-power is a binomial tail: exact, for a mechanism that answers every label for itself. A weaker attack has less.
+claim is refuted where the p-value of so many right guesses falls to ``BETA``, so the power is a binomial tail: exact,
+for a mechanism that answers every label for itself. A weaker attack has less.
 
 Example:
-    >>> from labelinf_outputs.audit.claim import Claim
-    >>> plan = Power(claim=Claim(epsilon=0.3), n_classes=2)
+    >>> from labelinf_outputs.audit.claim import PrivacyClaim
+    >>> plan = Power(claim=PrivacyClaim(epsilon=0.3), n_classes=2)
     >>> plan.needed(40), round(plan.of(40, 1.308), 2)
-    (30, 0.78)
+    (29, 0.87)
 """
 
 from __future__ import annotations
@@ -85,11 +85,11 @@ class Power:
 
 @functools.lru_cache(maxsize=64)
 def _needed(claim: PrivacyClaim, n_classes: int, guesses: int, n_canaries: int) -> int | None:
-    low, high = 0, guesses + 1
+    low, high = guesses // n_classes, guesses + 1  # what chance gives refutes nothing; fewer may, as wrong guesses
     while high - low > 1:
         middle = (low + high) // 2
         p = claim.p_value(middle, guesses, n_classes=n_classes, n_canaries=n_canaries)
-        low, high = (low, middle) if p <= epsilon_bounds.BETA / 2 else (middle, high)
+        low, high = (low, middle) if p <= epsilon_bounds.BETA else (middle, high)
     return high if high <= guesses else None
 
 

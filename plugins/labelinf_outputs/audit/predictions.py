@@ -5,6 +5,8 @@
   decimals, and rows need not sum to one exactly.
 * **Logits**: the same with any finite numbers (log-probabilities are logits); one column alone is the log-odds of class
   1.
+* **Values**: one column of numbers below a header. What is said for a point of the grid is minus the squared distance
+  to it, in steps of the grid.
 * **Top-1**: one column with a header and the name of the predicted class in every row. The classes are those that occur
   there or among the planted labels, in the order of their names.
 
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -28,7 +31,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular, read_regular
 from labelinf_data.arrays import read_arrays
-from labelinf_data.encode import is_number
+from labelinf_data.encode import is_missing, is_number
 from labelinf_data.table import Row, read_rows
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
@@ -91,6 +94,8 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
     """
     if view.outputs is Outputs.TOP_ONE:
         return _classes(path, read_rows(path), view, labels)
+    if view.outputs is Outputs.VALUES:
+        return _values(path, labels)
     if path.endswith(".parquet"):
         said = _of_parquet(path)
     else:
@@ -139,6 +144,18 @@ def _shown(path: str, said: _Said, view: View) -> Predictions:
         records=said.records,
         decimals=decimals,
     )
+
+
+def _values(path: str, labels: Sequence[str]) -> Predictions:
+    names = tuple(sorted({*labels}, key=lambda name: float(name) if is_number(name) else math.nan))
+    if not all(map(is_number, names)) or len(names) < 2:
+        raise InputError(f"{path}: values are joined with values that were planted on a grid, and these are classes.")
+    said = _of_arrays(path, View(outputs=Outputs.LOGITS)) if path.endswith(".npz") else _of_text(path)
+    if said.values.shape[1] != 1:
+        raise InputError(f"{path} must have one column of values beside 'record'; it has {said.values.shape[1]}.")
+    grid = np.array([float(name) for name in names])
+    logs = log_softmax(-np.square((said.values - grid) / np.diff(grid).min()))
+    return Predictions(probabilities=np.exp(logs), log_probabilities=logs, class_names=names, records=said.records)
 
 
 def log_softmax(logits: Floats) -> Floats:
@@ -274,7 +291,7 @@ def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) 
     header, *body = [cells for _, cells in rows]
     place = header.index(_RECORD) if _RECORD in header else None
     width = 1 if place is None else 2
-    if len(header) != width or any(len(row) != width or not all(row) for row in body) or not body:
+    if len(header) != width or any(len(row) != width or any(map(is_missing, row)) for row in body) or not body:
         raise InputError(
             f"{path} must have one column, beside 'record' if that is there: a header, and the predicted class of "
             f"every record below it."

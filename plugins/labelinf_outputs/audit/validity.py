@@ -67,16 +67,21 @@ def _p_drawn(counts: NDArray[np.intp]) -> float:
 
 def _of_rows(planted: Planted) -> Iterator[str]:
     said, labels = _top(planted.release.log_probabilities), planted.labels
-    if _p(int((said == labels).sum()), labels.size, planted) <= IMPROBABLE:
+    chance = 1 / len(planted.class_names)
+    right = int((said == labels).sum())
+    if min(p_value(right, labels.size, chance), p_value(labels.size - right, labels.size, 1 - chance)) <= IMPROBABLE:
         return
-    for rows in _SHIFTS if labels.size > 2 * max(_SHIFTS) else ():
-        correct = int((said == np.roll(labels, rows)).sum())
-        if _p(correct, labels.size, planted) <= IMPROBABLE / len(_SHIFTS):
-            yield (
-                f"the predictions fit the labels of other rows, {abs(rows)} further {'up' if rows > 0 else 'down'}: "
-                f"rows are shifted between the files; join them on record ids"
-            )
-            return
+    fitting = [
+        rows
+        for rows in (_SHIFTS if labels.size > 2 * max(_SHIFTS) else ())
+        if _p(int((said == np.roll(labels, rows)).sum()), labels.size, planted) <= IMPROBABLE / len(_SHIFTS)
+    ]
+    # Means over groups (a target mean without the record itself) fit several neighbours; a shift fits one row.
+    if len(fitting) == 1:
+        yield (
+            f"the predictions fit the labels of other rows, {abs(fitting[0])} further "
+            f"{'up' if fitting[0] > 0 else 'down'}: rows are shifted between the files; join them on record ids"
+        )
 
 
 def _of_references(planted: Planted) -> Iterator[str]:

@@ -96,7 +96,7 @@ class OutputChannel(PlantedChannel):
     epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))
     canaries: float = attrs.field(default=0.2, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     test: float = attrs.field(default=0.25, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
-    outputs: Outputs = Outputs.PROBABILITIES
+    outputs: Outputs = attrs.field(default=Outputs.PROBABILITIES, validator=attrs.validators.in_([*Outputs][:3]))
     loss: LossOracle = LossOracle.NONE
     references: int = attrs.field(default=8, validator=attrs.validators.ge(0))
     features: bool = False

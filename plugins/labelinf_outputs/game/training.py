@@ -35,11 +35,13 @@ class Recipe:
     Attributes:
         epochs: Passes over the training records, at least 1.
         weight_decay: Factor of half the squared weights in the loss, at least 0.
+        epsilon: What a model that states a privacy of its own is asked for.
         label_smoothing: Share of every target that is spread evenly over all classes, in [0, 1).
     """
 
     epochs: int | None = None
     weight_decay: float | None = None
+    epsilon: float | None = None
     label_smoothing: float = 0.0
 
 

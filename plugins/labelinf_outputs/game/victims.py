@@ -1,7 +1,7 @@
 """What an auditor trains: the built-in network, scikit-learn's models, or any class the user names.
 
-A victim is written as ``mlp``, ``memory``, ``logistic``, ``forest``, ``neighbours`` or ``module:factory``. The factory
-is called with the parts of the recipe that were set (``epochs``, ``weight_decay``) and with ``random_state`` where it
+A victim is written as a name of :data:`VICTIMS` or as ``module:factory``. The factory is called with the parts of the
+recipe that were set (``epochs``, ``weight_decay``, ``epsilon``) and with ``random_state`` where it
 takes one; it returns an object with ``fit`` and ``predict_proba``. Soft targets go to an object with ``soft_targets =
 True`` as they are; anybody else gets every record once per class, weighted, when its ``fit`` takes ``sample_weight``.
 """
@@ -31,6 +31,9 @@ VICTIMS = {
     "logistic": "sklearn.linear_model:LogisticRegression",
     "forest": "sklearn.ensemble:RandomForestClassifier",
     "neighbours": "sklearn.neighbors:KNeighborsClassifier",
+    "boosting": "sklearn.ensemble:GradientBoostingClassifier",
+    "dp-bayes": "labelinf_outputs.victims.private:DpBayes",
+    "dp-forest": "labelinf_outputs.victims.private:DpForest",
 }  #: short names of the models that come with labelinf and with scikit-learn
 
 ANEW = frozenset({*VICTIMS, *VICTIMS.values(), "labelinf_outputs.victims.torch_mlp:TorchMlp"})
@@ -81,6 +84,8 @@ class Victim:
             raise InputError(
                 f"victim {self.target!r} takes no {sorted(missing)[0]!r}, which a defence or the channel sets."
             )
+        if known is not None and "epsilon" in known and recipe.epsilon is not None:
+            given["epsilon"] = recipe.epsilon
         if known is not None and "random_state" in known:
             given["random_state"] = seed
         try:

@@ -15,6 +15,8 @@ class Outputs(enum.Enum):
     PROBABILITIES = "probabilities"
     LOGITS = "logits"
     TOP_ONE = "top-1"
+    VALUES = "values"
+    """A number, of a model of values that were planted on a grid; read as log-odds of its points."""
 
 
 class LossOracle(enum.Enum):

@@ -1,0 +1,56 @@
+"""Models of diffprivlib (Holohan et al., 2019), which state an epsilon about whole records.
+
+Their bounds are taken from the features, which are public where labels are what is private. Its logistic regression
+(0.6.6) does not run with scikit-learn 1.8 and SciPy 1.18.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["DpBayes", "DpForest"]
+
+Floats = NDArray[np.float64]
+
+
+class DpBayes:
+    """Gaussian naive Bayes.
+
+    Args:
+        epsilon: Of a record.
+        random_state: Of its noise.
+    """
+
+    def __init__(self, epsilon: float = 1.0, random_state: int | None = None) -> None:
+        self._known: dict[str, Any] = {"epsilon": epsilon, "random_state": random_state}
+
+    def fit(self, features: Floats, labels: NDArray[np.intp]) -> DpBayes:
+        """Train on labels 0..K-1."""
+        bounds = features.min(axis=0) - 1e-6, features.max(axis=0) + 1e-6
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what it thinks of its parameters
+            self._model = self._make(bounds, np.unique(labels)).fit(features, labels)
+        self.classes_ = self._model.classes_
+        return self
+
+    def predict_proba(self, features: Floats) -> Floats:
+        """Return probabilities, shape ``(n, K)``."""
+        return np.asarray(self._model.predict_proba(features))
+
+    def _make(self, bounds: tuple[Floats, Floats], classes: NDArray[np.intp]) -> Any:
+        from diffprivlib.models import GaussianNB
+
+        return GaussianNB(bounds=bounds, **self._known)
+
+
+class DpForest(DpBayes):
+    """A random forest of 10 trees of random splits."""
+
+    def _make(self, bounds: tuple[Floats, Floats], classes: NDArray[np.intp]) -> Any:
+        from diffprivlib.models import RandomForestClassifier
+
+        return RandomForestClassifier(n_estimators=10, bounds=bounds, classes=classes.tolist(), **self._known)

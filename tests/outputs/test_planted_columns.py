@@ -1,0 +1,117 @@
+"""What a column may hold that labels are planted in: values on a grid, missing labels, rare classes, twins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from sklearn.datasets import load_diabetes
+from sklearn.neighbors import KNeighborsRegressor
+
+from labelinf_core.contracts.documents import csv_text
+from labelinf_outputs.commands import outputs, plant
+
+FEATURES, PROGRESS = load_diabetes(return_X_y=True)
+
+
+def table(folder: Path, labels: list[str], features: np.ndarray | None = None) -> str:
+    found = FEATURES[: len(labels)] if features is None else features
+    rows = [[*map(str, row), label] for row, label in zip(found.tolist(), labels, strict=True)]
+    (folder / "d.csv").write_text(csv_text([*"abcdefghij", "y"], rows))
+    return str(folder / "d.csv")
+
+
+def planted(folder: Path, labels: list[str], *more: str, features: np.ndarray | None = None) -> Result:
+    data = table(folder, labels, features)
+    return CliRunner().invoke(plant, [data, "--column", "y", "--into", str(folder / "plan"), "--seed", "1", *more])
+
+
+def flat(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+def numbers(path: Path) -> tuple[list[str], np.ndarray]:
+    _, *rows = [line.split(",") for line in path.read_text().splitlines()]
+    return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
+
+
+def test_values_are_planted_on_a_grid_and_a_model_that_remembers_them_is_refuted(tmp_path: Path) -> None:
+    told = planted(tmp_path, [f"{y:g}" for y in PROGRESS], "--grid", "25:345:5", "--share", "0.3", "--references", "0")
+    plan = tmp_path / "plan"
+    _, known = numbers(plan / "training.csv")
+    ids, asked = numbers(plan / "query.csv")
+    model = KNeighborsRegressor(1).fit(known[:, :-1], known[:, -1])
+    for name, said in (("p.csv", model.predict(asked)), ("mean.csv", np.full(len(ids), known[:, -1].mean()))):
+        (tmp_path / name).write_text(csv_text(["record", "y"], [[i, str(v)] for i, v in zip(ids, said, strict=True)]))
+    audits = [
+        CliRunner().invoke(
+            outputs,
+            ["--values", str(tmp_path / name), "--seal", str(plan / "sealed.json"), "--epsilon", "1", "--json"],
+        )
+        for name in ("p.csv", "mean.csv")
+    ]
+    leaking, silent = (json.loads(found.output)["decision"] for found in audits)
+
+    assert "132 planted labels of 5 points of a grid" in told.output
+    assert "grid 25, 105, 185, 265, 345" in told.output
+    assert "--values PREDICTIONS.csv" in told.output
+    assert leaking["proof"]["correct"] > 125
+    assert (leaking["word"], audits[0].exit_code) == ("leaks", 1)
+    assert leaking["level"] > 3
+    assert (silent["level"], audits[1].exit_code) == (0.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("labels", "more", "said"),
+    [
+        ([f"{y:g}" for y in PROGRESS], [], "column 'y' holds 214 different numbers. If they are values"),
+        (["a", "b"] * 20, ["--grid", "0:1:4"], "column 'y' must hold numbers: values on a grid"),
+        (["1", "2"] * 20, ["--grid", "0:1"], "--grid 0:1 must be LOW:HIGH:K"),
+        (["1", "2"] * 20, ["--grid", "1:1:3"], "--grid 1:1:3 must be LOW:HIGH:K"),
+        (["a", "b", "nan", "a"] * 10, [], "row 4: 'nan' in column 'y' is no class"),
+    ],
+)
+def test_a_column_that_cannot_be_planted_in_is_one_sentence(
+    tmp_path: Path, labels: list[str], more: list[str], said: str
+) -> None:
+    assert said in str(planted(tmp_path, labels, *more).exception)
+    assert not (tmp_path / "plan").exists()
+
+
+def test_forty_classes_that_are_counted_are_classes(tmp_path: Path) -> None:
+    assert "40 classes" in planted(tmp_path, [str(row % 40) for row in range(400)], "--control", "0").output
+
+
+def test_a_rare_class_is_warned_of_with_the_numbers(tmp_path: Path) -> None:
+    labels = ["often"] * 390 + ["rare"] * 10
+
+    warned = flat(planted(tmp_path, labels, "--share", "0.2"))
+
+    assert "Warning: class 'rare' has 10 records, and about 40 of 80 planted labels are of it" in warned
+    assert "--share 0.05 plants as many as it has" in warned
+    (tmp_path / "less").mkdir()
+    assert "Warning" not in planted(tmp_path / "less", labels, "--share", "0.05").output
+
+
+def test_records_that_no_model_can_tell_apart_are_found_and_planted_last(tmp_path: Path) -> None:
+    features = FEATURES[:200].copy()
+    features[:60] = features[60:120]
+
+    told = flat(planted(tmp_path, ["a", "b"] * 100, "--share", "0.3", features=features))
+
+    # 120 records are one of two; 80 are themselves, of which 60 are canaries and 20 the control.
+    assert "Warning: 120 records have the features of another one; 0 of them are canaries." in told
+
+
+def test_a_missing_prediction_is_no_class(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("said\na\nnan\n")
+    (tmp_path / "c.csv").write_text("label\na\nb\n")
+    given = ["--top-1", str(tmp_path / "p.csv"), "--canaries", str(tmp_path / "c.csv"), "--planted-by-me"]
+
+    assert "must have one column" in str(CliRunner().invoke(outputs, given).exception)
+    (tmp_path / "p.csv").write_text("said\na\nb\n")
+    (tmp_path / "c.csv").write_text("label\na\nnan\n")
+    assert "row 3: label must be one of a" in str(CliRunner().invoke(outputs, given).exception)
