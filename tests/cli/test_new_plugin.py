@@ -127,7 +127,7 @@ def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_pa
         (["labelinf-2x", "--kind", "attack"], "cannot name a plugin"),
         (["labelinf-round", "--kind", "defence"], "'round' is taken"),
         (["labelinf-scores", "--kind", "defence"], "'scores' is taken"),
-        (["labelinf-mine", "--kind", "loss", "--channel", "output"], "output channel cannot begin a loss from a templ"),
+        (["labelinf-mine", "--kind", "loss", "--channel", "output"], "output channel offers no template for losses"),
         (["labelinf-mine", "--kind", "attack", "--channel", "outptu"], "no channel is called 'outptu'"),
         (["labelinf-mine", "--kind", "noise", "--channel", "output"], "a noise model belongs to none"),
         (["labelinf-mine", "--kind", "attack", "--into", "full"], "full is there already and not empty"),
