@@ -71,13 +71,13 @@ def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["loss", "metric"])
+@pytest.mark.parametrize("kind", ["loss", "metric", "channel"])
 def test_what_its_readme_says_runs(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
     labelinf("plugins", "new", "labelinf-my-idea", "--kind", kind)
     project = tmp_path / "labelinf-my-idea"
     (command,) = re.findall(r"^labelinf (?!plugins check)(.*)$", (project / "README.md").read_text(), re.MULTILINE)
 
-    ran = run(installed(project), "labelinf_core", *command.split())
+    ran = run(installed(project), "labelinf_core", *command.replace("suite.toml", str(project / "suite.toml")).split())
 
     assert ran.returncode == 0, ran.stderr
 
