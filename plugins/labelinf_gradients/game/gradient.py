@@ -191,7 +191,7 @@ class GradientGuess(Guess):
 
 
 class GradientAttack(Attack, abc.ABC):
-    """An attack of the gradient channel. Overrides :meth:`lacks` to say what it needs."""
+    """An attack of the gradient channel. Overrides :meth:`missing_requirement` to say what it needs."""
 
     def unsupported_reason(self, threat: ThreatModel) -> str:
         """Why this attack cannot be played under ``threat``; empty when it can."""

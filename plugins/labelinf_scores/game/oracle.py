@@ -157,7 +157,7 @@ def blaming(oracle: ScoreOracle) -> Iterator[None]:
 
 
 class ScoreAttack(Attack, abc.ABC):
-    """An attack of the score channel. Says in :meth:`lacks` and :meth:`promised` what it can do.
+    """An attack of the score channel. Says in :meth:`missing_requirement` and :meth:`promised` what it can do.
 
     Attributes:
         reading_of: What scores it can read, for the clause that says why it does not fit.
@@ -179,7 +179,7 @@ class ScoreAttack(Attack, abc.ABC):
         """
 
     def unsupported_reason(self, threat: ThreatModel) -> str:
-        """Why this attack cannot be played; see :meth:`lacks`.
+        """Why this attack cannot be played; see :meth:`missing_requirement`.
 
         Raises:
             InputError: ``threat`` is of another channel.
