@@ -131,6 +131,8 @@ class Advisor(AdviceQuestion):
         notes: dict[str, str] = {}
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
+        if certified is None:
+            self._if_stated(knob, notes)
         adversarial_search = AdversarialSearch(self)
         shown = self.target.epsilon is None and self.target.points is None  # no play shows an epsilon, or has a model
         played = shown and (self.attacks or self.strongest)
@@ -225,8 +227,24 @@ class Advisor(AdviceQuestion):
             notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {unquoted(error)}"
             return {}
 
-    def _proof(self, knob: TunableParameter, strength: float, notes: dict[str, str]) -> Ceiling | BoundValue | None:
-        """Return a ceiling, or a limit of the gain over a perfect model, that reaches the target; None: none does."""
+    def _if_stated(self, knob: TunableParameter, notes: dict[str, str]) -> None:
+        """Note the smallest strength that is enough if what does not come with labelinf does what it states."""
+        enough = smallest(knob, lambda strength: self._proof(knob, strength, {}, vouched=True) is not None)
+        stated = None if enough is None else self._proof(knob, enough, {}, vouched=True)
+        if enough is not None and stated is not None:
+            spec = knob.spec(_four_digits(enough, up=knob.strongest > knob.weakest))
+            who = " and ".join(stated.vouched)
+            notes["stated"] = (
+                f"{spec} is enough if {who} do what they state ({stated.statement}): nobody has checked it"
+            )
+
+    def _proof(
+        self, knob: TunableParameter, strength: float, notes: dict[str, str], *, vouched: bool = False
+    ) -> Ceiling | BoundValue | None:
+        """Return a ceiling, or a limit of the gain over a perfect model, that reaches the target; None: none does.
+
+        Nothing that rests on others' statements counts, unless ``vouched``.
+        """
         try:
             threat = self._threat(self._defences(knob, strength))
         except LabelinfError:
@@ -234,7 +252,7 @@ class Advisor(AdviceQuestion):
         if self.target.points is not None:
             enough = [item for item in _gains(self._theory(threat, notes)) if item.value <= self.target.points]
             return min(enough, key=lambda item: item.value, default=None)
-        ceilings = [item for item in self._theory(threat, notes).ceilings if not item.vouched]
+        ceilings = [item for item in self._theory(threat, notes).ceilings if vouched or not item.vouched]
         for ceiling in sorted(ceilings, key=lambda item: (item.accuracy, item.exact)):
             if self.target.certified(threat, (ceiling,)):
                 return ceiling

@@ -164,8 +164,8 @@ def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, 
     offered = {name: text for name, text in channels(host, lambda cls: cls.templates().get(kind)) if text}
     name = channel or next(iter(offered), "")
     if name not in offered:
-        known = f"; {', '.join(offered)} can" if offered else ""
-        raise InputError(f"the {channel or 'loaded'} channel cannot begin a {kind.noun} from a template{known}.")
+        known = f"; there is one for {', '.join(offered)}" if offered else ""
+        raise InputError(f"the {channel or 'loaded'} channel offers no template for {kind.plural}{known}.")
     return name, offered[name]
 
 

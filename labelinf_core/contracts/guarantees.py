@@ -158,6 +158,18 @@ class Ceiling:
         """Whether so large an accuracy, or share of trials that recover everything, contradicts this ceiling."""
         return accuracy > self.accuracy + self.allowance or exact > self.exact + self.allowance
 
+    def line(self, title: str, formula: str) -> BoundValue:
+        """Return it as a line of ``labelinf bounds``."""
+        return BoundValue(
+            title=title,
+            direction=Direction.CEILING,
+            quantity="accuracy",
+            value=self.accuracy,
+            formula=formula,
+            conditions=self.conditions,
+            statement=self.statement,
+        )
+
 
 class Direction(enum.Enum):
     """Which side of a bound is forbidden."""

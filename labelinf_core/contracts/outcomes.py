@@ -362,7 +362,8 @@ def _confidence(guess: Any, size: int) -> NDArray[np.float64] | None:
         return None
     found = np.array(guess.confidence, dtype=float, subok=False)
     if found.shape != (size,) or np.isnan(found).any():
-        raise ComponentError(f"its confidence must be {size} numbers, one per guess")
+        told = f"of shape {found.shape}" if found.shape != (size,) else f"{np.isnan(found).sum()} times NaN"
+        raise ComponentError(f"its confidence must be {size} numbers, one per guess; it is {told}")
     return found
 
 

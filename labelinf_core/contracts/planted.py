@@ -9,10 +9,13 @@ counts. A channel says two things::
         defences: ClassVar = SplitDefence
 
         def known(self, data):  # what the adversary knows where nothing stands between
-            return SplitThreat.planted(data, n_records=100)
+            equal = (1 / data.n_classes,) * data.n_classes  # labels are planted uniformly
+            return SplitThreat(n_records=100, n_classes=data.n_classes, prior=equal)
 
-        def release(self, data, labels, threat, rng):  # what it sees, once
+        def release(self, data, labels, threat, rng):  # what it sees, once: handed to run(view, rng) of an attack
             return train(data.features[:100], labels, threat.defences, rng)
+
+Attacks, defences and bounds are held to rules that play these games, until ``rules()`` says others.
 
 A channel whose labels come with what is released (samples that are drawn with their features) begins a
 :class:`Round` of its own. The core has not planted those labels: they prove no epsilon, unless the very class that

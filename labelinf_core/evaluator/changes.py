@@ -62,7 +62,8 @@ def only_channel(suite: Suite, host: Host, channel: Spec) -> Suite:
     host.find(Kind.CHANNEL, channel.name)
     tables = [table for table in suite.matrix if table.home(host) == channel.name]
     if not tables:
-        raise InputError(f"--channel {channel.name}: the suite plays nothing on it.")
+        told = f'write one that does, with a table [[matrix]] and channel = "{channel.name}"'
+        raise InputError(f"--channel {channel.name}: the suite plays nothing on it; {told}.")
     kept = [attrs.evolve(table, settings={**table.settings, **channel.params}) for table in tables]
     return attrs.evolve(suite, matrix=kept)
 

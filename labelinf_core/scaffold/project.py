@@ -88,6 +88,8 @@ class Project:
             autoescape=False,  # Python and TOML, not markup
         )
         home = self.name if self.kind is Kind.CHANNEL else self.channel
+        if self.kind is Kind.CHANNEL:
+            places["suite.toml"] = "suite.toml.jinja"
         facts = {
             "project": self,
             "contract": CONTRACT,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.records import Registered
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "made"]
 
 _RECORDS = 600
 
@@ -34,10 +34,14 @@ def _class_of(item: Registered) -> type[Channel]:
 
 
 def _settings_can_be_written(host: Host, item: Registered) -> None:
-    """A suite's table holds a channel's settings beside its own keys."""
-    taken = {field.name for field in attrs.fields(Matrix)} - {"settings"}
-    clash = taken & {field.name for field in attrs.fields(item.load())}
+    """A suite's table holds a channel's settings beside its own keys; what the base class has is no setting."""
+    cls: type[Any] = _class_of(item)
+    settings = {field.name for field in attrs.fields(cls)}
+    clash = settings & ({field.name for field in attrs.fields(Matrix)} - {"settings"})
     require(not clash, f"a suite cannot give {', '.join(sorted(clash))}: the name is taken by the table itself")
+    ours = {name for base in cls.__mro__[1:] if base.__module__.startswith("labelinf_core.") for name in vars(base)}
+    hidden = ", ".join(sorted(settings & ours))
+    require(not hidden, f"a setting cannot be called {hidden}: it would hide what every channel has by that name")
 
 
 def _says_what_it_measures(host: Host, item: Registered) -> None:
@@ -84,13 +88,14 @@ def _attack(host: Host, spec: str) -> Attack:
     return built
 
 
-def _labels(cls: type[Channel]) -> LabelSet:
-    """Return made labels of two classes, with features that say a little about them where the channel trains."""
+def made(cls: type[Channel], n_records: int = _RECORDS, n_classes: int = 2) -> LabelSet:
+    """Return made labels, with features that say a little about them where the channel trains."""
     rng = np.random.default_rng(3)
-    labels = np.asarray(rng.permutation(np.arange(_RECORDS) % 2), dtype=np.intp)
-    features = rng.standard_normal((_RECORDS, 4)) + labels[:, None] if cls.needs_features else None
+    labels = np.asarray(rng.permutation(np.arange(n_records) % n_classes), dtype=np.intp)
+    features = rng.standard_normal((n_records, 4)) + labels[:, None] if cls.needs_features else None
     labels.setflags(write=False)
-    return LabelSet(labels=labels, class_names=("a", "b"), title="drawn", provenance="drawn", features=features)
+    names = tuple("abc"[:n_classes])
+    return LabelSet(labels=labels, class_names=names, title="drawn", provenance="drawn", features=features)
 
 
 def _started(host: Host, item: Registered) -> tuple[Setting, Channel]:
@@ -99,7 +104,7 @@ def _started(host: Host, item: Registered) -> tuple[Setting, Channel]:
     settings: Any = cls
     if missing := [each.name for each in attrs.fields(settings) if each.init and each.default is attrs.NOTHING]:
         raise NotApplicableError(f"its settings {', '.join(missing)} have no defaults")
-    channel, data = cls(), _labels(cls)
+    channel, data = cls(), made(cls)
     for spec in cls.strongest() or _own_attacks(host, item):
         setting = Setting(data=data, attack=_attack(host, spec))
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from labelinf_core.contracts.errors import LabelinfError, UnknownNameError
+from labelinf_core.contracts.planted import PlantedChannel
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.suite import read_part
 from labelinf_core.plugin.descriptors import Command, Kind, SuitePart
@@ -20,7 +21,7 @@ from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
 from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, Spec
-from labelinf_core.testing import channels, kinds
+from labelinf_core.testing import channels, kinds, planted
 from labelinf_core.testing.rules import NotApplicableError, require
 
 if TYPE_CHECKING:
@@ -267,7 +268,10 @@ def _played(host: Host, descriptor: Descriptor) -> Sequence[Rule]:
     if descriptor.channel is None:
         return kinds.RULES.get(descriptor.kind, ())
     try:
-        rules = host.find(Kind.CHANNEL, descriptor.channel).load().rules().get(descriptor.kind, ())
+        channel = host.find(Kind.CHANNEL, descriptor.channel).load()
+        rules = channel.rules().get(descriptor.kind, ())
+        if not rules and issubclass(channel, PlantedChannel):
+            rules = _planted(channel).get(descriptor.kind, ())
     except LabelinfError as error:
         return (
             (
@@ -276,6 +280,9 @@ def _played(host: Host, descriptor: Descriptor) -> Sequence[Rule]:
             ),
         )
     return rules or (("is-played", functools.partial(_unknown, f"channel {descriptor.channel!r} has no rules for it")),)
+
+
+_planted = functools.lru_cache(maxsize=8)(planted.rules)
 
 
 def _unknown(reason: str, component: object) -> None:

@@ -102,7 +102,7 @@ def test_a_channel_that_the_suite_does_not_play_is_one_sentence(labelinf: Labeli
     result = matrix(labelinf, suite, "--channel", "gradient")
 
     assert result.exit_code == 2
-    assert "--channel gradient: the suite plays nothing on it." in result.stderr
+    assert "--channel gradient: the suite plays nothing on it; write one that does" in result.stderr
 
 
 @pytest.mark.long

@@ -71,13 +71,13 @@ def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["loss", "metric"])
+@pytest.mark.parametrize("kind", ["loss", "metric", "channel"])
 def test_what_its_readme_says_runs(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
     labelinf("plugins", "new", "labelinf-my-idea", "--kind", kind)
     project = tmp_path / "labelinf-my-idea"
     (command,) = re.findall(r"^labelinf (?!plugins check)(.*)$", (project / "README.md").read_text(), re.MULTILINE)
 
-    ran = run(installed(project), "labelinf_core", *command.split())
+    ran = run(installed(project), "labelinf_core", *command.replace("suite.toml", str(project / "suite.toml")).split())
 
     assert ran.returncode == 0, ran.stderr
 
@@ -127,7 +127,7 @@ def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_pa
         (["labelinf-2x", "--kind", "attack"], "cannot name a plugin"),
         (["labelinf-round", "--kind", "defence"], "'round' is taken"),
         (["labelinf-scores", "--kind", "defence"], "'scores' is taken"),
-        (["labelinf-mine", "--kind", "loss", "--channel", "output"], "output channel cannot begin a loss from a templ"),
+        (["labelinf-mine", "--kind", "loss", "--channel", "output"], "output channel offers no template for losses"),
         (["labelinf-mine", "--kind", "attack", "--channel", "outptu"], "no channel is called 'outptu'"),
         (["labelinf-mine", "--kind", "noise", "--channel", "output"], "a noise model belongs to none"),
         (["labelinf-mine", "--kind", "attack", "--into", "full"], "full is there already and not empty"),

@@ -72,6 +72,9 @@ def test_advice_turns_its_knobs(labelinf: Labelinf) -> None:
         "probability that an answer is the opposite\n    proved     nothing certifies it\n    attacks    >= 0."
         in given.stdout
     )
+    # Twenty answers of epsilon ln(9) / 20 each, by hand.
+    assert re.search(r"note +randomised-answers\(flip=0\.4726\) is enough if channel EqualityChannel of", given.stdout)
+    assert "bound equality-label-dp of labelinf-channel-demo do what they state" in given.stdout
 
 
 @pytest.mark.long

@@ -43,9 +43,17 @@ class Twofold(ScoreChannel):
         return {Kind.ATTACK: "labelinf_scores:no/such.jinja"}
 
 
+@attrs.frozen(kw_only=True)
+class Hiding(ScoreChannel):
+    """Calls a setting as every channel calls what it measures."""
+
+    measures: int = 3
+
+
 @pytest.mark.parametrize(
     ("channel", "rule", "told"),
     [
+        (Hiding, "settings-can-be-written", "a setting cannot be called measures: it would hide what every channel"),
         (Moody, "plays-by-its-generators", "the same number of queries"),
         (Twofold, "says-what-it-measures", "two of its measures have one key"),
         (Twofold, "names-what-there-is", "no-such-attack"),

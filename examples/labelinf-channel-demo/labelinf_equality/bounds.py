@@ -11,7 +11,7 @@ import math
 import attrs
 
 from labelinf_core.contracts.components import Bound
-from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_equality.game import EqualityThreat
 
@@ -27,18 +27,8 @@ class EqualityLabelDp(Bound):
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Return one line where there is a budget of privacy."""
-        return tuple(
-            BoundValue(
-                title="labels recovered under label-DP",
-                quantity="accuracy",
-                direction=Direction.CEILING,
-                value=ceiling.accuracy,
-                formula="p e^eps / (p e^eps + 1 - p)",
-                conditions=_CONDITIONS,
-                statement=_STATEMENT,
-            )
-            for ceiling in self.ceilings(threat)
-        )
+        title, formula = "labels recovered under label-DP", "p e^eps / (p e^eps + 1 - p)"
+        return tuple(ceiling.line(title, formula) for ceiling in self.ceilings(threat))
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """Return the ceiling; none without label-DP."""
