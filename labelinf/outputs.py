@@ -43,6 +43,7 @@ class PlantedLabels(ShownResult):
         index: Rows to train on, those of control many times, shape ``(n_rows,)``.
         labels: What to train every record on, shape ``(n_records,)``, of the type that was passed.
         references: The same of every reference set, shape ``(R, n_records)``.
+        doubts: Sentences about what is doubtful of it.
     """
 
     seal: Seal
@@ -50,11 +51,13 @@ class PlantedLabels(ShownResult):
     index: NDArray[np.intp]
     labels: NDArray[Any]
     references: NDArray[Any]
+    doubts: tuple[str, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """Yield how much was planted, and the seal."""
         canaries, control = len(self.seal.records), len(self.seal.control)
         yield f"{canaries} planted labels of {len(self.classes)} classes, {control} records of control."
+        yield from self.doubts
         yield f"seal {self.seal.digest}"
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
@@ -94,13 +97,14 @@ def plant(
     texts, given = label_texts(y), label_vector(y)
     ids = list(map(str, range(len(texts))))
     how = Planting(share=fraction(share, "share"), references=references, control=control, copies=copies)
-    seal = drawn(ids, texts, how, np.random.default_rng(seed), "y")
+    seal, doubts = drawn(ids, texts, how, np.random.default_rng(seed), "y")
     values = dict(zip(texts, given, strict=True))
     index, _ = training(seal, seal.labels, ids, texts, copies)
     sets = [training(seal, labels, ids, texts, copies)[1] for labels in (seal.labels, *seal.references)]
     own, *others = (np.array([values[text] for text in texts], dtype=given.dtype) for texts in sets)
     return PlantedLabels(
         seal=seal,
+        doubts=doubts,
         classes=tuple(map(str, np.unique(given))),
         index=np.array(index, dtype=np.intp),
         labels=own,

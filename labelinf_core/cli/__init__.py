@@ -88,7 +88,9 @@ class _Commands(Offered):
             sys.stdout.flush()
             return found
         except click.ClickException as error:  # it quotes what was typed, however long that is
-            error.message = _LONG_WORD.sub(lambda word: f"{word[0][:_QUOTED]}...", error.message)
+            error.message = _LONG_WORD.sub(  # type: ignore[misc]
+                lambda word: f"{word[0][:_QUOTED]}...", error.message
+            )
             raise
         except BrokenPipeError:  # whoever read has seen enough
             _write_nowhere()

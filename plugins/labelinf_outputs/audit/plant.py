@@ -26,6 +26,7 @@ from pathlib import Path
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
@@ -76,15 +77,22 @@ def plant(
     columns = columns_of(path, column, "record")
     labels = columns.pop(column)
     ids = columns.pop(_RECORD, [str(row) for row in range(len(labels))])
-<<<<<<< HEAD
     if (folder / "sealed.json").exists():
         raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
-    seal = drawn(ids, labels, how, rng, f"{path}: column {column!r}")
+    twins = _twins(columns, len(ids))
+    seal, doubts = drawn(ids, labels, how, rng, f"{path}: column {column!r}", twins)
     _write_all(folder, seal, columns, ids, labels, column, how.copies)
-    return seal
+    return seal, doubts
 
 
-def drawn(ids: Sequence[str], labels: Sequence[str], how: Planting, rng: np.random.Generator, place: str) -> Seal:
+def drawn(
+    ids: Sequence[str],
+    labels: Sequence[str],
+    how: Planting,
+    rng: np.random.Generator,
+    place: str,
+    twins: NDArray[np.bool_] | None = None,
+) -> tuple[Seal, tuple[str, ...]]:
     """Draw which records become canaries and control, and all their labels; nothing is written.
 
     Args:
@@ -93,20 +101,28 @@ def drawn(ids: Sequence[str], labels: Sequence[str], how: Planting, rng: np.rand
         how: How much.
         rng: Of all draws.
         place: How a message names where the labels stand.
+        twins: Which records have the features of another one, and come last; None: nothing is known of features.
+
+    Returns:
+        What was drawn, and sentences about what is doubtful of it.
 
     Raises:
         InputError: There are too few records or classes, or a label is missing.
     """
-    classes = _checked(place, ids, labels)
+    _check(place, ids, labels)
+    classes = tuple(f"{value:.6g}" for value in how.grid) or _classes(place, labels)
+    if how.grid and not all(map(is_number, labels)):
+        raise InputError(f"{place} must hold numbers: values on a grid are planted in it.")
     n_canaries = int(how.share * len(ids))
     if n_canaries < 1 or n_canaries + how.control > len(ids):
         raise InputError(
             f"{place}: {len(ids)} records are too few for {n_canaries} canaries and {how.control} records of control."
         )
-    chosen = rng.permutation(len(ids))[: n_canaries + how.control]
+    order, same = rng.permutation(len(ids)), np.zeros(len(ids), dtype=bool) if twins is None else twins
+    chosen = order[np.argsort(same[order], kind="stable")][: n_canaries + how.control]
     # The victim's labels and the references' are rows of one draw: exchangeable, all independent.
     planted = rng.integers(0, len(classes), (how.references + 1, n_canaries))
-    return Seal(
+    seal = Seal(
         classes=classes,
         records=tuple(ids[row] for row in chosen[:n_canaries]),
         labels=tuple(planted[0].tolist()),
@@ -114,6 +130,8 @@ def drawn(ids: Sequence[str], labels: Sequence[str], how: Planting, rng: np.rand
         control_labels=tuple(rng.integers(0, len(classes), how.control).tolist()),
         references=tuple(tuple(row) for row in planted[1:].tolist()),
     )
+    rare = () if how.grid else _rare(classes, labels, n_canaries)
+    return seal, (*rare, *_same(same, same[chosen[:n_canaries]]))
 
 
 def training(
@@ -133,37 +151,6 @@ def training(
         mixed[place[name]] = seal.classes[label]
     control = [place[name] for name in seal.control]
     return [*range(len(ids)), *np.repeat(control, copies - 1).astype(int).tolist()], mixed
-
-
-def _checked(place: str, ids: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
-=======
-    _check(path, column, ids, labels)
-    classes = tuple(f"{value:.6g}" for value in how.grid) or _classes(path, column, labels)
-    if how.grid and not all(map(is_number, labels)):
-        raise InputError(f"{path}: column {column!r} must hold numbers: values on a grid are planted in it.")
-    n_canaries = int(how.share * len(ids))
-    if n_canaries < 1 or n_canaries + how.control > len(ids):
-        raise InputError(
-            f"{path}: {len(ids)} records are too few for {n_canaries} canaries and {how.control} records of control."
-        )
-    if (folder / "sealed.json").exists():
-        raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
-    order, twins = rng.permutation(len(ids)), _twins(columns, len(ids))
-    chosen = order[np.argsort(twins[order], kind="stable")][: n_canaries + how.control]  # twins come last
-    canaries, control = chosen[:n_canaries], chosen[n_canaries:]
-    # The victim's labels and the references' are rows of one draw: exchangeable, all independent.
-    drawn = rng.integers(0, len(classes), (how.references + 1, n_canaries))
-    seal = Seal(
-        classes=classes,
-        records=tuple(ids[row] for row in canaries),
-        labels=tuple(drawn[0].tolist()),
-        control=tuple(ids[row] for row in control),
-        control_labels=tuple(rng.integers(0, len(classes), how.control).tolist()),
-        references=tuple(tuple(row) for row in drawn[1:].tolist()),
-    )
-    _write_all(folder, seal, columns, ids, labels, (canaries, control), column, how.copies)
-    rare = () if how.grid else _rare(classes, labels, n_canaries)
-    return seal, (*rare, *_same(twins, twins[canaries]))
 
 
 def _twins(features: dict[str, list[str]], n_records: int) -> NDArray[np.bool_]:
@@ -192,26 +179,21 @@ def _rare(classes: Sequence[str], labels: Sequence[str], n_canaries: int) -> Ite
         )
 
 
-def _check(path: str, column: str, ids: Sequence[str], labels: Sequence[str]) -> None:
->>>>>>> outs30
+def _check(place: str, ids: Sequence[str], labels: Sequence[str]) -> None:
     if len(set(ids)) < len(ids):
         raise InputError(f"{place}: {len(ids) - len(set(ids))} ids in column 'record' stand there more than once.")
     if empty := [row for row, label in enumerate(labels, 2) if not label]:
-<<<<<<< HEAD
         raise InputError(f"{place} has {len(empty)} empty cells, the first in row {empty[0]}.")
-=======
-        raise InputError(f"{path}: column {column!r} has {len(empty)} empty cells, the first in row {empty[0]}.")
     if missing := [row for row, label in enumerate(labels, 2) if is_missing(label)]:
-        raise InputError(f"{path}: row {missing[0]}: {labels[missing[0] - 2]!r} in column {column!r} is no class.")
+        raise InputError(f"{place}: {labels[missing[0] - 2]!r} in row {missing[0]} is no class.")
 
 
-def _classes(path: str, column: str, labels: Sequence[str]) -> tuple[str, ...]:
->>>>>>> outs30
+def _classes(place: str, labels: Sequence[str]) -> tuple[str, ...]:
     classes = tuple(sorted(set(labels), key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
     counted = classes == tuple(map(str, range(len(classes))))
     if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)) and not counted:
         raise InputError(
-            f"{path}: column {column!r} holds {len(classes)} different numbers. If they are values, say on which "
+            f"{place} holds {len(classes)} different numbers. If they are values, say on which "
             f"grid to plant, as --grid 0:100:8 (8 points); if they are classes, name them by text or 0..K-1."
         )
     if not 2 <= len(classes) <= len(labels) // 2:

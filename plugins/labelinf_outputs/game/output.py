@@ -173,11 +173,7 @@ class OutputAttack(Attack, abc.ABC):
     """An attack of the model-output channel."""
 
     def unsupported_reason(self, threat: ThreatModel) -> str:
-<<<<<<< HEAD
         """Why it cannot be played under ``threat``; what it lacks on this channel says :meth:`missing_requirement`."""
-=======
-        """Why this attack cannot be played under ``threat``; of this channel :meth:`missing_requirement` says it."""
->>>>>>> outsider
         return self.missing_requirement(threat) if isinstance(threat, OutputThreat) else "needs a model's outputs"
 
     def missing_requirement(self, threat: OutputThreat) -> str:
