@@ -19,7 +19,7 @@ from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
-from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission, Vector
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
 from labelinf_scores.simulation.support import support
 from labelinf_scores.simulation.symmetry import Template, holds
@@ -36,7 +36,7 @@ _CARE = 3  # labellings of the rest that a statistic is tried on at first
 _VERIFYING = 2  # queries that check what was read
 _DOUBTED = 6  # where it had to be mended
 _DOUBTS = 24  # submissions that are tried for one
-_BESIDE = 6  # labellings, each with another label than was read, that such a query is to tell from it
+_BESIDE = 8  # labellings, each with another label than was read, most of which such queries are to tell from it
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
@@ -133,7 +133,7 @@ class Reader:
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
         try:
-            for _ in range(_ROUNDS):
+            while self.log.count("replay") < _ROUNDS:
                 self._at_once()
                 self._anchor()
                 before = -1
@@ -144,10 +144,11 @@ class Reader:
                 if len(self.open):
                     return
                 self.confirmed = self._verified()
-                if self.confirmed:
+                if self.confirmed or not self.knowledge.misfits():
                     return
                 self.log.append("replay")
-                self._forget(len(self.settled))
+                if self.log.count("replay") < _ROUNDS:
+                    self._forget(len(self.settled))
                 self.care += 3
         except (QueriesExhaustedError, BudgetSpentError):
             return
@@ -164,33 +165,43 @@ class Reader:
         return (game.limit - game.calls) / (2 * max(1, self.knowledge.open.size))
 
     def _verified(self) -> bool:
-        """Ask a few submissions about all records, and return whether what was read gives their answers, too."""
-        if self.open:
-            return False
+        """Ask a few submissions about all records, and return whether what was read gives their answers, too.
+
+        They are answered otherwise of most labellings that are like what was read but for one label.
+        """
         whole = self.knowledge.misfits() == 0
         if not whole and not self.knowledge.mended():
             return False
-        for _ in range(_VERIFYING if whole else _DOUBTED):
-            rows = self._doubting()
+        beside, asked = [self._beside() for _ in range(_BESIDE)], 0
+        while 2 * len(beside) >= _BESIDE or asked < (_VERIFYING if whole else _DOUBTED):
+            rows, beside = self._doubting(beside or [self._beside()])
             if rows is None:
                 return False
             self.knowledge.answer(rows)
+            asked += 1
         return self.knowledge.misfits() == 0
 
-    def _doubting(self) -> Submission | None:
-        """Return a submission that is answered otherwise of most labellings beside what was read; None: found none."""
-        knowledge, n, k = self.knowledge, self.knowledge.game.n_records, self.knowledge.game.n_classes
-        rng, every = knowledge.rng, self.bases.families(knowledge)
-        for i in rng.permutation(len(every))[:_DOUBTS]:
-            rows = self.bases.written(every[i], np.arange(n), knowledge)
-            answer, told = knowledge.game(knowledge.labels, rows), 0
-            for turned in rng.integers(n, size=_BESIDE):
-                beside = knowledge.labels.copy()
-                beside[turned] = (beside[turned] + rng.integers(1, k)) % k
-                told += not np.array_equal(answer, knowledge.game(beside, rows))
-            if 2 * told > _BESIDE:
-                return rows
-        return None
+    def _beside(self) -> Labels:
+        """Return what was read, but for the label of one record that is scored."""
+        rng, k = self.knowledge.rng, self.knowledge.game.n_classes
+        labels = self.knowledge.labels.copy()
+        turned = rng.choice(np.setdiff1d(self.knowledge.known, list(self.silent)))
+        labels[turned] = (labels[turned] + rng.integers(1, k)) % k
+        return labels
+
+    def _doubting(self, beside: list[Labels]) -> tuple[Submission | None, list[Labels]]:
+        """Return a submission that is answered otherwise of labellings beside what was read, and those it is not."""
+        knowledge, every = self.knowledge, self.bases.families(self.knowledge)
+        best: tuple[Submission | None, list[Labels]] = None, beside
+        for i in knowledge.rng.permutation(len(every))[:_DOUBTS]:
+            rows = self.bases.written(every[i], np.arange(knowledge.game.n_records), knowledge)
+            answer = knowledge.game(knowledge.labels, rows)
+            left = [one for one in beside if np.array_equal(answer, knowledge.game(one, rows))]
+            if len(left) < len(best[1]):
+                best = rows, left
+            if 2 * len(left) < len(beside):
+                break
+        return best
 
     # All in one answer, where it has a number for every record.
 
