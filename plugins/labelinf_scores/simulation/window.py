@@ -25,6 +25,7 @@ _APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
 _SEEN = 4  # hypotheses of which two show that a statistic is not theirs alone
+_SOME = 0.5  # of the submissions that move rows of a part of the records
 _BITS = 0.05  # of a query that is worth asking
 
 
@@ -136,7 +137,10 @@ def planned(
         care: Labellings of the rest that each hypothesis is tried on.
         wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
     """
-    submission = bases.written(family, hypotheses.places, knowledge)
+    places, rng = hypotheses.places, knowledge.rng
+    if len(places) > 1 and rng.random() < _SOME:  # what is half known is best asked about by itself
+        places = rng.permutation(places)[: rng.integers(1, len(places))]
+    submission = bases.written(family, places, knowledge)
     for beside in _beside(knowledge, bases, family):
         statistic = Statistic(submission=submission, beside=beside)
         plan = weighed(knowledge, statistic, hypotheses, family, care=care, wide=wide)
