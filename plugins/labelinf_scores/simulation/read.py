@@ -60,21 +60,22 @@ def read(
         if _draws(game, form, rng):
             return _through_noise(game, ask, form, rng)
         game.remembers = _remembers(game, form, rng)
-        confirmed = _between_bars(knowledge, form, rng)
-        if confirmed is None:
-            reader = Reader.begun(knowledge, form, totals)
-            confirmed = reader is not None and reader.confirmed
+        try:
+            confirmed = _deterministic(knowledge, form, totals)
+        except (QueriesExhaustedError, BudgetSpentError):
+            confirmed = False
     return Read(labels=knowledge.labels, confirmed=confirmed)
 
 
-def _between_bars(knowledge: Knowledge, form: SubmissionFormat, rng: np.random.Generator) -> bool | None:
-    """Read answers of few symbols, and return whether they are all given; None where there are more of them."""
-    try:
-        game = knowledge.game
-        few = game.n_classes == 2 and not game.remembers and few_symbols(knowledge.game, form, rng)
-        return read_bars(knowledge, form) if few else None
-    except (QueriesExhaustedError, BudgetSpentError):
-        return False
+def _deterministic(knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None) -> bool:
+    """Read next to a bar where answers are few and no query moves with few records; return whether it is confirmed."""
+    game = knowledge.game
+    reader = Reader.of(knowledge, form, totals)
+    few = game.n_classes == 2 and not game.remembers and few_symbols(game, form, knowledge.rng)
+    if few and not reader.decouples():
+        return read_bars(knowledge, form)
+    reader.run()
+    return reader.confirmed
 
 
 def _draws(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> bool:

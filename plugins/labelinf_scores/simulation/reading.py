@@ -48,11 +48,14 @@ _AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
 _MANY = 1  # of these ways may move with too many records
 _LIKED = 8  # failures that one success makes up for
+_CHECKED = 3  # hypotheses of a plan that is used again, which are simulated anew
+_SURELY = 12  # of a new one
 _TEMPLATES = 8  # plans that are kept, to be used again
 _DRAWN = 4  # ways to choose records for each
 _ALIKE = 0.9  # of what the last search found, which is enough of a plan that is used again
 _AGAIN = 12  # queries without a search, after which there is one
 _VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
+_SOUGHT = 3  # times that a query which moves with few records is looked for where answers are few
 _WAYS = ("plain", "support", "count", "range")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
@@ -120,15 +123,10 @@ class Reader:
         care = 2 * _CARE if game.remembers else _CARE
         return cls(knowledge=knowledge, bases=bases, public=public, care=care, silent=set(silent.tolist()))
 
-    @classmethod
-    def begun(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader | None:
-        """Read to the end; None where the simulations were spent before anything was asked."""
-        try:
-            reader = cls.of(knowledge, form, totals)
-        except BudgetSpentError:
-            return None
-        reader.run()
-        return reader
+    def decouples(self) -> bool:
+        """Whether a query was found whose answer moves with a few records only."""
+        window = self._filled(None)
+        return window is not None and any(self._attempt(way, window.first) for way in _WAYS[:2] * _SOUGHT)
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
@@ -169,6 +167,8 @@ class Reader:
 
         They are answered otherwise of most labellings that are like what was read but for one label.
         """
+        if not np.setdiff1d(self.knowledge.known, list(self.silent)).size:
+            return False
         whole = self.knowledge.misfits() == 0
         if not whole and not self.knowledge.mended():
             return False
@@ -255,6 +255,11 @@ class Reader:
             if plan is None:
                 window = self._stuck(window)
                 continue
+            surely = again or plan.wide or holds(self.knowledge, plan, window, _SURELY)
+            if not surely:  # what rarely moves was not seen to
+                self.failed[plan.family, plan.wide] = max(0, self.failed.get((plan.family, plan.wide), 0)) + 1
+                self.worth.pop(plan.family, None)
+                continue
             self.wide |= plan.wide
             left = asked(self.knowledge, plan, window)
             if not len(left):
@@ -315,7 +320,7 @@ class Reader:
         template, best = max(plans, key=lambda pair: pair[1].worth)
         if best.worth < _ALIKE * min(worth, math.log2(len(window))):
             return None
-        if not holds(knowledge, best, window):
+        if not holds(knowledge, best, window, _CHECKED):
             self.templates.remove(template)
             return None
         self.searched = size, worth, since + 1
@@ -409,7 +414,7 @@ class Reader:
     def _room(self, hypotheses: int, *, fresh: bool) -> int:
         """Return how many records a window can take in, for as many simulations as it is worth."""
         k, most = self.knowledge.game.n_classes, _SUPPORTED if fresh else _SUPPORTED // 4
-        while most > self._share * math.log(most, k):
+        while most > 1 and most > self._share * math.log(most, k):
             most //= k
         return int(math.log(max(1, most / hypotheses), k) + 1e-9)
 
