@@ -14,6 +14,7 @@ from labelinf_scores.simulation.bars import few_symbols, read_bars
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.noisy import is_noisy, read_noisy
+from labelinf_scores.simulation.orbits import exchangeable
 from labelinf_scores.simulation.reading import Reader
 from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission
 
@@ -29,6 +30,8 @@ class Read:
     Attributes:
         labels: A class for every record; -1 where none was read.
         confirmed: Whether the labels give every answer, those of verifying queries, too; never where answers are drawn.
+        unnamed: Whether classes can change places without changing an answer, so that none can be told from another:
+            one known label for each class but one, or unequal class totals, would open it.
         likely: The likelier class of every record, where answers are drawn; None where they are not, or there are more
             than two classes, which are not read through noise.
     """
@@ -36,6 +39,7 @@ class Read:
     labels: Labels
     confirmed: bool
     likely: Labels | None = None
+    unnamed: bool = False
 
 
 def read(
@@ -61,6 +65,8 @@ def read(
             return _through_noise(game, ask, form, rng)
         game.remembers = _remembers(game, form, rng)
         try:
+            if (totals is None or max(totals) == min(totals)) and exchangeable(game, form, rng):
+                return Read(labels=knowledge.labels, confirmed=False, unnamed=True)
             confirmed = _deterministic(knowledge, form, totals)
         except (QueriesExhaustedError, BudgetSpentError):
             confirmed = False
