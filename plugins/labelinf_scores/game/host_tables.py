@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.gate import named
+from labelinf_core.contracts.regular import open_regular
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
 from labelinf_scores.game.host_files import HostError
@@ -193,9 +194,10 @@ def read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path)
-    except OSError:
-        raise InputError(f"{path}: cannot be read; give a CSV file.") from None
+        with open_regular(path) as file:
+            table = pd.read_csv(file)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a CSV file.") from None
     except (ValueError, pd.errors.ParserError):  # its text may quote a row
         raise InputError(f"{path}: is no CSV table with a line of column names.") from None
     if len(table.columns) < 2:

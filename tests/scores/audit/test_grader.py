@@ -112,6 +112,7 @@ TABLES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", TABLES)
 def test_all_labels_come_out(folder: Path, function: str) -> None:
     tables(folder, **TABLES[function])
@@ -135,6 +136,7 @@ def test_rows_that_are_not_public_are_left_out_and_counted(folder: Path) -> None
     assert found["read"] == 30
 
 
+@pytest.mark.long
 def test_the_answer_says_what_was_read_and_quotes_no_label(folder: Path) -> None:
     tables(folder, **TABLES["of_strings"])
 

@@ -89,6 +89,7 @@ def audit(name: str, *options: str) -> Result:
     return CliRunner().invoke(main, ["audit", "scorer", f"libraries:{name}", "--labels", "y.csv", *options])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "metric", "said"),
     [

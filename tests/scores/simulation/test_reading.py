@@ -103,6 +103,7 @@ def test_every_label_comes_out_and_the_replay_says_so(name: str) -> None:
     assert queries <= most * N + 1
 
 
+@pytest.mark.long
 def test_what_is_rounded_from_another_scorer_is_never_confirmed() -> None:
     """The code that was handed out is not the host's: whatever is read cannot give the answers."""
     for seed in range(2):
@@ -125,6 +126,7 @@ def test_what_tells_nothing_of_a_record_reads_nothing(score: Any) -> None:
     assert queries <= 2
 
 
+@pytest.mark.long
 def test_labels_that_are_alike_upside_down_are_not_read_and_not_asked_about() -> None:
     """No answer tells a labelling from its reverse; unequal class totals do."""
 
@@ -146,6 +148,7 @@ def test_labels_that_are_alike_upside_down_are_not_read_and_not_asked_about() ->
     assert told.labels.tolist() == truth.tolist()
 
 
+@pytest.mark.long
 def test_classes_that_no_answer_names_are_told_from_a_constant() -> None:
     for score, unnamed in ((adjusted_rand_score, True), (lambda y, x: 0.5, False), (accuracy_score, False)):
         found, _, _ = play(score, Classes(values=np.arange(3)), 3, seed=0, simulations=2000)
