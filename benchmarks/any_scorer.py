@@ -71,8 +71,10 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
     rng = np.random.default_rng(seed)
     truth, sample = one.truth(n, rng), one.sample(n, rng)
     values = np.unique(truth) if callable(one.labels) else np.array(one.labels)
-    classes = np.searchsorted(np.sort(values), truth.ravel())
-    classes = np.argsort(values)[classes]
+
+    def numbered(labels: Any) -> Any:
+        return np.argsort(values)[np.searchsorted(np.sort(values), labels.ravel())]
+
     host, code = one.opaque(rng.spawn(1)[0]), one.opaque(rng.spawn(1)[0])
     began = time.process_time()
     clock, told, spent = Clock(until=began + seconds), one.truth(n, rng) if placebo else truth, 0
@@ -102,13 +104,13 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
     form = telling(game, alike(sample, values, truth.size), lambda: rng.integers(len(values), size=truth.size), rng)
     found = read(game, ask, form or Numbers(), rng)
     known = found.labels >= 0
-    wrong = bool((found.labels[known] != classes[known]).any())
+    wrong = bool((found.labels[known] != numbered(told)[known]).any())  # of a placebo: about what the host answered of
     return Game(
         n=truth.size,
         queries=spent,
         calls=game.calls,
         seconds=time.process_time() - began,
-        right=float(((found.labels if found.likely is None else found.likely) == classes).mean()),
+        right=float(((found.labels if found.likely is None else found.likely) == numbered(truth)).mean()),
         read=float(known.mean()),
         false=found.confirmed and wrong,
     )

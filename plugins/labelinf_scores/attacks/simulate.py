@@ -70,10 +70,13 @@ def played(
     """Read what can be read, and guess the likeliest class of what is left for all others."""
     found = read(game, ask, form, rng, totals)
     known = found.labels >= 0
+    evidence = {"labels read": int(known.sum()), "replayed": found.confirmed, "simulations": game.calls}
+    if found.unnamed:
+        evidence["classes that one known label each would name"] = len(totals) - 1
     left = np.array(totals) - np.bincount(found.labels[known], minlength=len(totals))
     return Guess(
         labels=np.where(known, found.labels, left.argmax()) if found.likely is None else found.likely,
-        evidence={"labels read": int(known.sum()), "replayed": found.confirmed, "simulations": game.calls},
+        evidence=evidence,
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
-from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector, differing
+from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector, blended, differing
 from labelinf_scores.simulation.window import Bases
 
 __all__ = ["few_symbols", "read_bars"]
@@ -41,7 +41,7 @@ def few_symbols(game: Simulator, form: SubmissionFormat, rng: np.random.Generato
     seen: set[bytes] = set()
     for _ in range(_DRAWS):
         rows = form.spread(game.n_records, rng)
-        seen.add(game(_blended(rng.integers(game.n_classes, size=game.n_records), rows, rng), rows).tobytes())
+        seen.add(game(blended(rng.integers(game.n_classes, size=game.n_records), rows, rng), rows).tobytes())
         if len(seen) > _SYMBOLS:
             return False
     return len(seen) > 1
@@ -211,7 +211,7 @@ class _Reading:
             drawn = knowledge.drawn(nobody, nobody)
             if drawn is None:
                 return None
-            labels = _blended(drawn, side, rng)
+            labels = blended(drawn, side, rng)
             labels[knowledge.known] = knowledge.labels[knowledge.known]
             if np.array_equal(knowledge.game(labels, side), wanted):
                 yes = labels
@@ -278,11 +278,3 @@ class _Reading:
             if told[0] & told[1]:
                 return None
         return told
-
-
-def _blended(labels: Labels, rows: Submission, rng: np.random.Generator) -> Labels:
-    """Return labels of which a share is what the rows predict, or its opposite."""
-    code = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
-    predicted = (code >= rng.choice(code)).astype(np.intp)
-    predicted = predicted if rng.random() < 0.5 else 1 - predicted
-    return np.where(rng.random(labels.size) < rng.random(), predicted, labels)

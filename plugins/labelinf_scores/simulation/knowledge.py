@@ -156,13 +156,15 @@ class Knowledge:
             inside = self.orbit == orbit
             labels = self.labels[inside]
             rest = int((labels == OPEN).sum()) - int(inside[places].sum())
-            own = values[:, inside[places]]
+            own, taken = values[:, inside[places]], np.zeros(len(values), dtype=np.intp)
             for c in range(self.game.n_classes):
                 total = np.full(len(values), self.totals[orbit, c])
                 if counted == (orbit, c):
                     total = numbers
-                left = total - (labels == c).sum() - (own == c).sum(axis=1)
-                fine &= (total == OPEN) | ((left >= 0) & (left <= rest))
+                left = np.where(total == OPEN, 0, total - (labels == c).sum() - (own == c).sum(axis=1))
+                fine &= left >= 0
+                taken += left
+            fine &= taken <= rest
         return fine
 
     def drawn(

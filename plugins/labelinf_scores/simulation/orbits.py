@@ -1,4 +1,4 @@
-"""Records that can change places without changing an answer, and records that no answer depends on."""
+"""Records, and classes, that can change places without changing an answer; records that no answer depends on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import SubmissionFormat
-from labelinf_scores.simulation.simulator import Simulator, Vector
+from labelinf_scores.simulation.simulator import Simulator, Vector, blended
 
-__all__ = ["orbits", "scored"]
+__all__ = ["exchangeable", "orbits", "scored"]
 
 _DRAWS = 8  # labellings in which two records change places
+_EXCHANGED = 16  # labellings in which two classes change places
 _PAST = 4  # submissions in a row, to a board that remembers
 _REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
 
@@ -78,3 +79,22 @@ def scored(
                 found.append(int(place))
                 break
     return found
+
+
+def exchangeable(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> bool:
+    """Whether any two classes can change places without changing an answer, though answers differ.
+
+    No query then tells which class is which: one known label for each of them but one does, or unequal class totals.
+    """
+    seen: list[Vector] = []
+    for other in range(1, game.n_classes):
+        renamed = np.arange(game.n_classes)
+        renamed[[0, other]] = other, 0
+        for _ in range(_EXCHANGED):
+            rows = form.spread(game.n_records, rng)
+            labels = rng.integers(game.n_classes, size=game.n_records)
+            labels = blended(labels, rows, rng) if game.n_classes == 2 else labels
+            seen.append(game(labels, rows))
+            if not _alike([seen[-1]], [game(renamed[labels], rows)]):
+                return False
+    return bool(np.ptp(seen, axis=0).any())

@@ -14,6 +14,7 @@ from labelinf_scores.simulation.bars import few_symbols, read_bars
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.noisy import is_noisy, read_noisy
+from labelinf_scores.simulation.orbits import exchangeable
 from labelinf_scores.simulation.reading import Reader
 from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission
 
@@ -29,6 +30,8 @@ class Read:
     Attributes:
         labels: A class for every record; -1 where none was read.
         confirmed: Whether the labels give every answer, those of verifying queries, too; never where answers are drawn.
+        unnamed: Whether classes can change places without changing an answer, so that none can be told from another:
+            one known label for each class but one, or unequal class totals, would open it.
         likely: The likelier class of every record, where answers are drawn; None where they are not, or there are more
             than two classes, which are not read through noise.
     """
@@ -36,6 +39,7 @@ class Read:
     labels: Labels
     confirmed: bool
     likely: Labels | None = None
+    unnamed: bool = False
 
 
 def read(
@@ -60,21 +64,24 @@ def read(
         if _draws(game, form, rng):
             return _through_noise(game, ask, form, rng)
         game.remembers = _remembers(game, form, rng)
-        confirmed = _between_bars(knowledge, form, rng)
-        if confirmed is None:
-            reader = Reader.begun(knowledge, form, totals)
-            confirmed = reader is not None and reader.confirmed
+        try:
+            if (totals is None or max(totals) == min(totals)) and exchangeable(game, form, rng):
+                return Read(labels=knowledge.labels, confirmed=False, unnamed=True)
+            confirmed = _deterministic(knowledge, form, totals)
+        except (QueriesExhaustedError, BudgetSpentError):
+            confirmed = False
     return Read(labels=knowledge.labels, confirmed=confirmed)
 
 
-def _between_bars(knowledge: Knowledge, form: SubmissionFormat, rng: np.random.Generator) -> bool | None:
-    """Read answers of few symbols, and return whether they are all given; None where there are more of them."""
-    try:
-        game = knowledge.game
-        few = game.n_classes == 2 and not game.remembers and few_symbols(knowledge.game, form, rng)
-        return read_bars(knowledge, form) if few else None
-    except (QueriesExhaustedError, BudgetSpentError):
-        return False
+def _deterministic(knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None) -> bool:
+    """Read next to a bar where answers are few and no query moves with few records; return whether it is confirmed."""
+    game = knowledge.game
+    reader = Reader.of(knowledge, form, totals)
+    few = game.n_classes == 2 and not game.remembers and few_symbols(game, form, knowledge.rng)
+    if few and not reader.decouples():
+        return read_bars(knowledge, form)
+    reader.run()
+    return reader.confirmed
 
 
 def _draws(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) -> bool:

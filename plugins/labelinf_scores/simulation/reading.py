@@ -19,7 +19,7 @@ from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
-from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission, Vector
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
 from labelinf_scores.simulation.support import support
 from labelinf_scores.simulation.symmetry import Template, holds
@@ -36,7 +36,7 @@ _CARE = 3  # labellings of the rest that a statistic is tried on at first
 _VERIFYING = 2  # queries that check what was read
 _DOUBTED = 6  # where it had to be mended
 _DOUBTS = 24  # submissions that are tried for one
-_BESIDE = 6  # labellings, each with another label than was read, that such a query is to tell from it
+_BESIDE = 8  # labellings, each with another label than was read, most of which such queries are to tell from it
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
@@ -48,11 +48,14 @@ _AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
 _MANY = 1  # of these ways may move with too many records
 _LIKED = 8  # failures that one success makes up for
+_CHECKED = 3  # hypotheses of a plan that is used again, which are simulated anew
+_SURELY = 12  # of a new one
 _TEMPLATES = 8  # plans that are kept, to be used again
 _DRAWN = 4  # ways to choose records for each
 _ALIKE = 0.9  # of what the last search found, which is enough of a plan that is used again
 _AGAIN = 12  # queries without a search, after which there is one
 _VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
+_SOUGHT = 3  # times that a query which moves with few records is looked for where answers are few
 _WAYS = ("plain", "support", "count", "range")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
@@ -120,20 +123,15 @@ class Reader:
         care = 2 * _CARE if game.remembers else _CARE
         return cls(knowledge=knowledge, bases=bases, public=public, care=care, silent=set(silent.tolist()))
 
-    @classmethod
-    def begun(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader | None:
-        """Read to the end; None where the simulations were spent before anything was asked."""
-        try:
-            reader = cls.of(knowledge, form, totals)
-        except BudgetSpentError:
-            return None
-        reader.run()
-        return reader
+    def decouples(self) -> bool:
+        """Whether a query was found whose answer moves with a few records only."""
+        window = self._filled(None)
+        return window is not None and any(self._attempt(way, window.first) for way in _WAYS[:2] * _SOUGHT)
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
         try:
-            for _ in range(_ROUNDS):
+            while self.log.count("replay") < _ROUNDS:
                 self._at_once()
                 self._anchor()
                 before = -1
@@ -144,10 +142,11 @@ class Reader:
                 if len(self.open):
                     return
                 self.confirmed = self._verified()
-                if self.confirmed:
+                if self.confirmed or not self.knowledge.misfits():
                     return
                 self.log.append("replay")
-                self._forget(len(self.settled))
+                if self.log.count("replay") < _ROUNDS:
+                    self._forget(len(self.settled))
                 self.care += 3
         except (QueriesExhaustedError, BudgetSpentError):
             return
@@ -164,33 +163,45 @@ class Reader:
         return (game.limit - game.calls) / (2 * max(1, self.knowledge.open.size))
 
     def _verified(self) -> bool:
-        """Ask a few submissions about all records, and return whether what was read gives their answers, too."""
-        if self.open:
+        """Ask a few submissions about all records, and return whether what was read gives their answers, too.
+
+        They are answered otherwise of most labellings that are like what was read but for one label.
+        """
+        if not np.setdiff1d(self.knowledge.known, list(self.silent)).size:
             return False
         whole = self.knowledge.misfits() == 0
         if not whole and not self.knowledge.mended():
             return False
-        for _ in range(_VERIFYING if whole else _DOUBTED):
-            rows = self._doubting()
+        beside, asked = [self._beside() for _ in range(_BESIDE)], 0
+        while 2 * len(beside) >= _BESIDE or asked < (_VERIFYING if whole else _DOUBTED):
+            rows, beside = self._doubting(beside or [self._beside()])
             if rows is None:
                 return False
             self.knowledge.answer(rows)
+            asked += 1
         return self.knowledge.misfits() == 0
 
-    def _doubting(self) -> Submission | None:
-        """Return a submission that is answered otherwise of most labellings beside what was read; None: found none."""
-        knowledge, n, k = self.knowledge, self.knowledge.game.n_records, self.knowledge.game.n_classes
-        rng, every = knowledge.rng, self.bases.families(knowledge)
-        for i in rng.permutation(len(every))[:_DOUBTS]:
-            rows = self.bases.written(every[i], np.arange(n), knowledge)
-            answer, told = knowledge.game(knowledge.labels, rows), 0
-            for turned in rng.integers(n, size=_BESIDE):
-                beside = knowledge.labels.copy()
-                beside[turned] = (beside[turned] + rng.integers(1, k)) % k
-                told += not np.array_equal(answer, knowledge.game(beside, rows))
-            if 2 * told > _BESIDE:
-                return rows
-        return None
+    def _beside(self) -> Labels:
+        """Return what was read, but for the label of one record that is scored."""
+        rng, k = self.knowledge.rng, self.knowledge.game.n_classes
+        labels = self.knowledge.labels.copy()
+        turned = rng.choice(np.setdiff1d(self.knowledge.known, list(self.silent)))
+        labels[turned] = (labels[turned] + rng.integers(1, k)) % k
+        return labels
+
+    def _doubting(self, beside: list[Labels]) -> tuple[Submission | None, list[Labels]]:
+        """Return a submission that is answered otherwise of labellings beside what was read, and those it is not."""
+        knowledge, every = self.knowledge, self.bases.families(self.knowledge)
+        best: tuple[Submission | None, list[Labels]] = None, beside
+        for i in knowledge.rng.permutation(len(every))[:_DOUBTS]:
+            rows = self.bases.written(every[i], np.arange(knowledge.game.n_records), knowledge)
+            answer = knowledge.game(knowledge.labels, rows)
+            left = [one for one in beside if np.array_equal(answer, knowledge.game(one, rows))]
+            if len(left) < len(best[1]):
+                best = rows, left
+            if 2 * len(left) < len(beside):
+                break
+        return best
 
     # All in one answer, where it has a number for every record.
 
@@ -243,6 +254,11 @@ class Reader:
             window, plan = (window, again) if again else self._searched(window)
             if plan is None:
                 window = self._stuck(window)
+                continue
+            surely = again or plan.wide or holds(self.knowledge, plan, window, _SURELY)
+            if not surely:  # what rarely moves was not seen to
+                self.failed[plan.family, plan.wide] = max(0, self.failed.get((plan.family, plan.wide), 0)) + 1
+                self.worth.pop(plan.family, None)
                 continue
             self.wide |= plan.wide
             left = asked(self.knowledge, plan, window)
@@ -304,7 +320,7 @@ class Reader:
         template, best = max(plans, key=lambda pair: pair[1].worth)
         if best.worth < _ALIKE * min(worth, math.log2(len(window))):
             return None
-        if not holds(knowledge, best, window):
+        if not holds(knowledge, best, window, _CHECKED):
             self.templates.remove(template)
             return None
         self.searched = size, worth, since + 1
@@ -398,7 +414,7 @@ class Reader:
     def _room(self, hypotheses: int, *, fresh: bool) -> int:
         """Return how many records a window can take in, for as many simulations as it is worth."""
         k, most = self.knowledge.game.n_classes, _SUPPORTED if fresh else _SUPPORTED // 4
-        while most > self._share * math.log(most, k):
+        while most > 1 and most > self._share * math.log(most, k):
             most //= k
         return int(math.log(max(1, most / hypotheses), k) + 1e-9)
 

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
 
-__all__ = ["NOT_FINITE", "Board", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector", "differing"]
+__all__ = [
+    "NOT_FINITE",
+    "Board",
+    "BudgetSpentError",
+    "Labels",
+    "Simulator",
+    "Submission",
+    "as_vector",
+    "blended",
+    "differing",
+]
 
 Labels = NDArray[Any]  #: a class for every record, counted from 0; or a real target
 Submission = NDArray[Any]  #: a row for every record
@@ -33,6 +43,14 @@ def differing(one: Submission, other: Submission) -> NDArray[np.intp]:
     """Return the records whose rows differ in two submissions."""
     differs = one != other
     return np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
+
+
+def blended(labels: Labels, rows: Submission, rng: np.random.Generator) -> Labels:
+    """Return labels of which a share is what the rows predict, or its opposite."""
+    code = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+    predicted = (code >= rng.choice(code)).astype(np.intp)
+    predicted = predicted if rng.random() < 0.5 else 1 - predicted
+    return np.where(rng.random(labels.size) < rng.random(), predicted, labels)
 
 
 def as_vector(answer: Any) -> Vector:

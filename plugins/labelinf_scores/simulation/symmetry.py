@@ -19,8 +19,6 @@ from labelinf_scores.simulation.window import QueryPlan
 
 __all__ = ["Template"]
 
-_CHECKED = 3  # hypotheses that are simulated again
-
 
 @attrs.frozen(kw_only=True, eq=False)
 class Template:
@@ -94,10 +92,10 @@ def _unless_alike(one: Submission, other: Submission) -> Submission:
     return one if np.array_equal(one, other) else other
 
 
-def holds(knowledge: Knowledge, plan: QueryPlan, window: Hypotheses) -> bool:
-    """Whether a few hypotheses, simulated anew, are what the plan has them to be."""
+def holds(knowledge: Knowledge, plan: QueryPlan, window: Hypotheses, many: int) -> bool:
+    """Whether so many hypotheses, simulated anew, are what the plan has them to be."""
     groups = plan.values.groups
-    for i in knowledge.rng.permutation(len(window))[:_CHECKED]:
+    for i in knowledge.rng.integers(len(window), size=many):
         value = window.value(knowledge, plan.told.statistic, int(i))
         if value is None:
             continue

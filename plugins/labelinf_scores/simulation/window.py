@@ -36,11 +36,13 @@ class Family:
         base: Which of the bases stands at the records that are not asked about; LAST: what a board still remembers.
         kind: Which rows are given to those that are; "permuted": their own, in another order.
         known: What records get whose labels are known: the base's rows, rows of that kind, or their classes' own.
+        part: Whether only a part of those asked about, drawn anew, get other rows: best where answers tell little.
     """
 
     base: int
     kind: str
     known: str = "base"
+    part: bool = False
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -71,8 +73,8 @@ class Bases:
         bases = [*range(len(self.submissions)), *([LAST] if knowledge.game.history else [])]
         kinds = [*self.format.kinds, "permuted"]
         return [
-            Family(base=base, kind=kind, known=known)
-            for base, kind, known in itertools.product(bases, kinds, ("base", "kind", "class"))
+            Family(base=base, kind=kind, known=known, part=part)
+            for base, kind, known, part in itertools.product(bases, kinds, ("base", "kind", "class"), (False, True))
         ]
 
     def written(self, family: Family, places: NDArray[np.intp], knowledge: Knowledge) -> Submission:
@@ -136,7 +138,10 @@ def planned(
         care: Labellings of the rest that each hypothesis is tried on.
         wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
     """
-    submission = bases.written(family, hypotheses.places, knowledge)
+    places, rng = hypotheses.places, knowledge.rng
+    if family.part and len(places) > 1:
+        places = rng.permutation(places)[: rng.integers(1, len(places))]
+    submission = bases.written(family, places, knowledge)
     for beside in _beside(knowledge, bases, family):
         statistic = Statistic(submission=submission, beside=beside)
         plan = weighed(knowledge, statistic, hypotheses, family, care=care, wide=wide)

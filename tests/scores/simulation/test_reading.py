@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, f1_score, log_loss, matthews_corrcoef, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    adjusted_rand_score,
+    average_precision_score,
+    f1_score,
+    log_loss,
+    matthews_corrcoef,
+    roc_auc_score,
+)
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
@@ -119,13 +127,33 @@ def test_what_tells_nothing_of_a_record_reads_nothing(score: Any) -> None:
 
 
 @pytest.mark.long
-def test_labels_that_are_alike_upside_down_are_not_called_read_wrongly() -> None:
-    """No answer tells a labelling from its reverse: what is confirmed may be either, and never a third."""
-    for seed in range(3):
-        found, truth, _ = play(lambda y, p: abs(roc_auc_score(y, p) - 0.5), Numbers(), 2, seed, simulations=4000)
+def test_labels_that_are_alike_upside_down_are_not_read_and_not_asked_about() -> None:
+    """No answer tells a labelling from its reverse; unequal class totals do."""
 
-        if found.confirmed and (found.labels >= 0).all():
-            assert found.labels.tolist() in (truth.tolist(), (1 - truth).tolist())
+    def folded(y: Any, p: Any) -> float:
+        return abs(roc_auc_score(y, p) - 0.5)
+
+    found, _, queries = play(folded, Numbers(), 2, seed=0, simulations=4000)
+
+    assert found.unnamed
+    assert not found.confirmed
+    assert (found.labels < 0).all()
+    assert queries == 0
+
+    truth = np.arange(N) % 3 // 2
+    game = Simulator(score=folded, n_records=N, n_classes=2, limit=60_000)
+    told = read(game, host(folded, truth, 10 * N)[0], Numbers(), np.random.default_rng(0), np.bincount(truth).tolist())
+
+    assert not told.unnamed
+    assert told.labels.tolist() == truth.tolist()
+
+
+@pytest.mark.long
+def test_classes_that_no_answer_names_are_told_from_a_constant() -> None:
+    for score, unnamed in ((adjusted_rand_score, True), (lambda y, x: 0.5, False), (accuracy_score, False)):
+        found, _, _ = play(score, Classes(values=np.arange(3)), 3, seed=0, simulations=2000)
+
+        assert found.unnamed == unnamed
 
 
 def test_records_that_no_answer_depends_on_are_named() -> None:

@@ -65,7 +65,7 @@ def test_what_is_used_again_is_what_would_be_simulated() -> None:
     seen = window.value(knowledge, plan.told.statistic, 2)
     assert seen is not None
     assert plan.values.fits(seen).tolist() == [False, False, True, False]
-    assert holds(knowledge, plan, window)
+    assert holds(knowledge, plan, window, 3)
 
 
 def test_known_records_fill_up_a_window_that_is_too_small() -> None:
@@ -92,7 +92,7 @@ def test_records_that_an_order_tells_apart_are_found_out() -> None:
     plan = made.applied(knowledge, window)
 
     assert plan is not None
-    assert not holds(knowledge, plan, window)
+    assert not holds(knowledge, plan, window, 3)
 
 
 @pytest.mark.long
