@@ -27,6 +27,7 @@ from labelinf_scores.game.scorers import ImportedScorer, is_own
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.simulation.formats import Numbers
+from labelinf_scores.simulation.simulator import Board
 
 __all__ = ["Goal", "ScorerReport", "audited", "granted"]
 
@@ -248,10 +249,10 @@ class _Games:
 
 def _whole(report: ScorerReport, made: Scorer, rng: np.random.Generator) -> Extraction | None:
     """Return what everything that a function returns gives away, where no one number of it was named."""
-    if not isinstance(made, ImportedScorer) or parts_of(made.target)[2]:
+    if (shown := _shown(made)) is None:
         return None
     return simulated(
-        made.whole,
+        shown,
         rng.permutation(report.data.labels),
         [form for form, _ in Asked(host=made, data=report.data).forms()],
         n_classes=report.data.n_classes,
@@ -259,6 +260,11 @@ def _whole(report: ScorerReport, made: Scorer, rng: np.random.Generator) -> Extr
         rng=rng,
         simulations=report.simulations,
     )
+
+
+def _shown(made: Scorer) -> Board | None:
+    """Return what shows everything that a function returns; None where one number of it is meant, or can be had."""
+    return made.whole if isinstance(made, ImportedScorer) and not parts_of(made.target)[2] else None
 
 
 def _of_reals(report: ScorerReport, made: Scorer, rng: np.random.Generator, tolerance: float | None) -> ScorerReport:
@@ -269,7 +275,7 @@ def _of_reals(report: ScorerReport, made: Scorer, rng: np.random.Generator, tole
     if not report.stages:
         prior = made_reals(reals)
         tried = simulated(
-            lambda labels, rows: made.score(labels, Query(predictions=rows)),
+            _shown(made) or (lambda labels, rows: made.score(labels, Query(predictions=rows))),
             rng.permutation(reals),
             [Numbers(low=float(prior[0]), high=float(prior[-1]))],
             queries=report.queries,

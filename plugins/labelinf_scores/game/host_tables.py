@@ -2,7 +2,7 @@
 
 Columns that both tables have are what is predicted, but for the one that names the rows. All other columns of the
 solution are public, and are handed to the function as they are. Where the solution says which rows count (``Usage``),
-the function is given those that are public.
+the function is given those that are public, and that column only where it takes nothing else.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ class HostTable:
         counts = np.ones(len(true), dtype=bool)
         if usage is not None:
             counts = true[usage].astype(str).str.lower().eq("public").to_numpy()
-            true = true.drop(columns=usage)
         if not counts.any():
             raise InputError(f"no row of the solution is public: {usage} must say Public in the rows that are scored.")
         true = true[counts].reset_index(drop=True)
         shown = shown.set_index(key).loc[true[key]].reset_index()
+        whole, true = true, true if usage is None else true.drop(columns=usage)
         private, predicted = _columns(true, shown, key, targets)
         block = true[list(private)].to_numpy()
         one_hot = len(private) > 1 and bool(np.isin(block, (0, 1)).all() and (block.sum(axis=1) == 1).all())
@@ -106,7 +106,12 @@ class HostTable:
             one_hot=one_hot,
             left_out=int((~counts).sum()),
         )
-        return attrs.evolve(table, signature=signature.settled(table._accepts))
+        tables = [table, *([attrs.evolve(table, solution=whole)] if usage is not None else [])]
+        try:
+            settled = [attrs.evolve(each, signature=signature.settled(each._accepts)) for each in tables]
+            return next((each for each in settled if each._accepts(each.signature)), settled[0])
+        except ComponentError:  # it hangs, or ends its process: who plays it is told
+            return table
 
     def _accepts(self, signature: Signature) -> bool:
         """Whether a scorer has an answer about made labels and the sample when it is so called."""
@@ -153,6 +158,8 @@ class HostTable:
     def _complaint(self, labels: NDArray[Any], rows: NDArray[Any]) -> str:
         try:
             return f"it returned {type(self._scored(labels, rows)).__name__}, without a finite number"
+        except HostError as error:
+            return f"it {error}".removesuffix(".")
         except Exception as error:
             return f"it raised {named(error)}"
 
@@ -194,6 +201,9 @@ def read_table(path: Path) -> pd.DataFrame:
 
     try:
         table = pd.read_csv(path)
+        texts = pd.read_csv(path, dtype=str)
+        led = [name for name in table if table[name].dtype.kind in "iu" and texts[name].str.match(r"0\d").any()]
+        table[led] = texts[led]  # 007 is no number
     except OSError:
         raise InputError(f"{path}: cannot be read; give a CSV file.") from None
     except (ValueError, pd.errors.ParserError):  # its text may quote a row
@@ -243,7 +253,7 @@ def _columns(
     shared = [str(name) for name in true if name in shown and name != key]
     private = tuple(targets) or tuple(shared)
     others = [str(name) for name in shown if name != key and name not in true]
-    if not private and len(others) == 1 and len(true.columns) == 2:
+    if not private and others and len(true.columns) == 2:
         private = tuple(str(name) for name in true if name != key)
     if not private:
         raise InputError(
@@ -260,12 +270,16 @@ def _values(block: NDArray[Any]) -> NDArray[Any]:
     """Return what a label can be; nothing where it can be any number."""
     try:
         values = np.unique(block.ravel())
+        empty = values.dtype.kind == "f" and bool(np.isnan(values).any())
     except TypeError:
-        raise InputError("a private column has empty cells, or numbers beside texts.") from None
+        empty = True
+    if empty:
+        raise InputError(
+            "a private column has empty cells (NA, None and the like are read as such), or numbers beside texts; "
+            "leave these rows out, or give them a label."
+        )
     whole = values.dtype.kind in "iu"  # class numbers, as long as many rows share theirs
     if values.dtype.kind in "fiu" and values.size > _FEW and values.size > block.size * (0.8 if whole else 0.25):
-        if not np.isfinite(values.astype(np.float64)).all():
-            raise InputError("a private column has empty cells.")
         return values[:0]
     if values.size > _MOST:
         raise InputError(f"the private columns have {values.size} different values; at most {_MOST} can be classes.")

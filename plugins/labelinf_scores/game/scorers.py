@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from labelinf_scores.game.host_files import HostError
 from labelinf_scores.game.host_formats import HostFunction, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
-from labelinf_scores.game.signatures import METHODS
+from labelinf_scores.game.signatures import METHODS, ArgumentForm
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.simulation.simulator import as_vector
 
@@ -248,15 +249,27 @@ class ImportedScorer:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self.function(labels, predictions)
+                answer = self.function(labels, predictions)
+            if inspect.isawaitable(answer) or inspect.isgenerator(answer):
+                raise HostError(
+                    f"returned a {type(answer).__name__}, expected numbers; name a function that returns them."
+                )
+            return answer
         except HostError as error:
             raise InputError(f"scorer {self.target!r} {error}") from None
         except Exception as error:
-            shape = "predictions of shape " + " x ".join(map(str, predictions.shape))
             raise InputError(
                 f"scorer {self.target!r} raised {named(error)}. What it says may hold labels and is not shown; "
-                f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
+                f"it was given {self._given(labels, predictions)}."
             ) from error
+
+    def _given(self, labels: NDArray[Any], predictions: NDArray[Any]) -> str:
+        """Say what it was called with."""
+        form = self.function.signature.form if isinstance(self.function, HostFunction) else ArgumentForm.ARRAYS
+        of = {"i": ", classes counted from 0", "U": ", texts"}.get(labels.dtype.kind, ", numbers")
+        kind = " in CSV files" if form is ArgumentForm.FILES else form.value
+        shape = " x ".join(map(str, predictions.shape))
+        return f"{len(labels)} labels{of}, and predictions of shape {shape}{kind}"
 
     def _one(self, answer: Any) -> tuple[float, tuple[str, ...]]:
         name = parts_of(self.target)[2]
