@@ -94,6 +94,7 @@ def audited_grader(
             rng=rng,
             simulations=simulations,
             tolerance=near,
+            begun=table.begun,
         )
     if leak.refusal == UNSCORED:
         raise InputError(

@@ -7,7 +7,8 @@ the function is given those that are public, and that column only where it takes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.gate import named
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
+from labelinf_scores.game.begun import Begun, loaded_anew
 from labelinf_scores.game.host_files import HostError
 from labelinf_scores.game.signatures import ArgumentForm, Signature, signature_of
 from labelinf_scores.simulation.simulator import as_vector
@@ -141,6 +143,18 @@ class HostTable:
     def answer(self, labels: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return what the host's function says of labels and predictions, as numbers; not a number where it raises."""
         return np.array(self._aside(labels, rows), dtype=np.float64)
+
+    def begun(self) -> Begun:
+        """Return the host's function as :meth:`answer` has it, on its first day."""
+        return Begun(name="the grader", load=self._begun)
+
+    def _begun(self) -> Callable[..., Any]:
+        function = self.signature.function
+        module, path = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+        if getattr(sys.modules.get(module), path, None) is not function:  # nobody knows where it is from
+            return self._called
+        signature = attrs.evolve(self.signature, function=loaded_anew(module, path))
+        return attrs.evolve(self, signature=signature)._called
 
     def trouble(self, labels: NDArray[Any], rows: NDArray[Any]) -> str:
         """Return what goes wrong where nothing is scored, by its kind: the function's own words may hold labels."""

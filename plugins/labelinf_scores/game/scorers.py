@@ -21,6 +21,7 @@ from labelinf_core.specs.own_code import FILES, PROGRAMS, own_function, parts_of
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
+from labelinf_scores.game.begun import Begun, loaded_anew
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.host_files import HostError
 from labelinf_scores.game.host_formats import HostFunction, as_called, one_of
@@ -239,6 +240,20 @@ class ImportedScorer:
             ComponentError: It ended the program, or was lost before.
         """
         return np.array(self._aside(labels.copy(), predictions.copy(), _WHOLE))
+
+    def begun(self) -> Begun:
+        """Return the function as :meth:`whole` has it, on its first day."""
+        return Begun(name=f"scorer {self.target}", load=self._begun)
+
+    def _begun(self) -> Callable[..., Any]:
+        name, column, _ = parts_of(self.target)
+        module, _, path = name.partition(":")
+        if not isinstance(self.function, HostFunction):  # a program, which is started for every answer
+            return functools.partial(self._called, shown=_WHOLE)
+        fresh = as_called(loaded_anew(module, path), column)
+        signature = attrs.evolve(self.function.signature, function=fresh.signature.function)
+        scorer = attrs.evolve(self, function=attrs.evolve(fresh, signature=signature))
+        return functools.partial(scorer._called, shown=_WHOLE)
 
     def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any], shown: str = "") -> Any:
         if shown == _WHOLE:
