@@ -12,10 +12,12 @@ they state, or anything else; what these state may only be vouched for, and what
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,6 +34,7 @@ from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_guard.board import Board
 from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.randomised_response import keep_probability
@@ -125,10 +128,38 @@ def exchanged(codes: NDArray[np.intp], classes: int, flip: float, source: Any) -
     return np.array([(code + source.rng.choose(weights)) % classes for code in codes], dtype=np.intp)
 
 
+def settled(self: Board, score: Fraction) -> int:
+    """Return the answer that a guard settles by, in the place of what draws its noise: each with its exact chance.
+
+    Noise takes more values than can be walked through, and is told through few answers: what is summed is the chance of
+    all noise that ends in one of them. What underflows, 38 deviations away, is left out.
+    """
+    noise = self.noise()
+    if noise is None or self.policy.release.show != "scores":
+        return _SETTLED(self, score)
+    ends = [math.ceil(self.scale.edge(symbol) / noise.step) for symbol in range(1, self.scale.answers)]
+    chances = _told_with(float(noise.variance), tuple(end - noise.steps(score) for end in ends))
+    told = [symbol for symbol, chance in enumerate(chances) if chance]
+    return told[self._words.rng.choose(tuple(chances[symbol] for symbol in told))]
+
+
+_SETTLED = Board._settled_by
+
+
+@functools.lru_cache(maxsize=1024)
+def _told_with(variance: float, ends: tuple[int, ...]) -> tuple[float, ...]:
+    """Return the chances that discrete Gaussian noise lies below the first end, between the others, and beyond."""
+    far = math.ceil(38 * math.sqrt(variance))
+    weights = np.exp(-(np.arange(-far, far + 1.0) ** 2) / (2 * variance))
+    parts = np.split(weights, np.clip(np.array(ends) + far, 0, weights.size))
+    return tuple(math.fsum(part) / math.fsum(weights) for part in parts)
+
+
 DRAWN = {
     "labelinf_scores.defences.randomised_response.perturb": flipped,
     "labelinf_guard.begin.draw_split": dealt,
     "labelinf_guard.begin.replaced": exchanged,
+    "labelinf_guard.board.Board._settled_by": settled,
 }  #: what draws in floats or words, and what makes the same choices by coins
 
 
@@ -261,7 +292,9 @@ GUARDED = (
     *("guarded-board(bits=1)", "guarded-board(flip=0.3)", "guarded-board(flip=0.2, share=0.5)"),
     *("guarded-board(decimals=0, answers=2)", "guarded-board(share=0.5, rule='uniform')"),
     *(f"guarded-board(decimals=1, share=0.5, bits=3, show='{show}')" for show in ("records", "ranks")),
-)  #: the policies of a guard, but for noise, which has no end to be walked to
+    *("guarded-board(noise=0.5, decimals=0, share=0.5)", "guarded-board(noise=0.1, decimals=0, share=0.25)"),
+    *("guarded-board(noise=0.3, decimals=0, flip=0.2)", "guarded-board(noise=0.4, decimals=0, bits=2)"),
+)  #: the policies of a guard
 METRICS = (
     *("accuracy", "error", "balanced-accuracy", "youden", "cohen-kappa", "mcc", "f1", "precision", "recall", "jaccard"),
     *("roc-auc", "gini", "average-precision", "ndcg"),

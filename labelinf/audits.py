@@ -172,7 +172,7 @@ def audit_scorer(
     seed: int = 0,
     timeout: float = 600.0,
     target: str = "",
-    gain: str = "",
+    gain: str | float | None = None,
     tolerance: float | None = None,
 ) -> ScorerAudited:
     """Attack a scoring function on labels of your own, as ``labelinf audit scorer`` does.
@@ -192,7 +192,7 @@ def audit_scorer(
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the scorer may
             take to answer, though never more than two minutes. The scorer runs in a copy of this process.
         target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
-        gain: Points over the best blind guess, instead.
+        gain: Instead, a fraction over the best blind guess: ``"5%"`` or ``.05``.
         tolerance: How near a guess of a real label must be; a hundredth of their interquartile range if None.
 
     Raises:
@@ -204,6 +204,7 @@ def audit_scorer(
 
     from labelinf.games import named_scorer, stored
     from labelinf.objects import written
+    from labelinf_core.contracts.fractions import fraction
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.worker import watch
@@ -226,7 +227,7 @@ def audit_scorer(
             queries=queries,
             seed=seed,
             timeout=timeout,
-            goal=Goal(target=target, gain=gain),
+            goal=Goal(target=target, gain=None if gain is None else fraction(gain, "gain")),
             tolerance=tolerance,
         )
     return ScorerAudited(report=report)

@@ -97,7 +97,7 @@ def bounds(**game: Unpack[Game]) -> Theory:
 def advise(
     *,
     target: str | None = None,
-    gain: str | None = None,
+    gain: str | float | None = None,
     attacks: Sequence[Any] = (),
     certificates_only: bool = False,
     only: Sequence[str] = (),
@@ -116,7 +116,7 @@ def advise(
 
     Args:
         target: ``"60%"`` of the labels, ``"no-exact-recovery"`` or ``"epsilon<=1"``.
-        gain: Instead: points over the best blind guess, such as ``"5%"``.
+        gain: Instead: a fraction over the best blind guess, ``"5%"`` or ``.05``.
         attacks: What is played instead of the strongest.
         certificates_only: Play nothing.
         only: Texts, one of which a knob's title or spec must contain.
@@ -132,17 +132,17 @@ def advise(
     from labelinf.objects import written
     from labelinf_core.advise.answer import advised
     from labelinf_core.contracts.errors import ComponentError, InputError
+    from labelinf_core.contracts.fractions import fraction
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
 
-    for name, asked in (("target", target), ("gain", gain)):
-        if not isinstance(asked, str | None):
-            raise InputError(f"{name}={asked!r} must be text, such as '5%'.")
+    if not isinstance(target, str | None):
+        raise InputError(f"target={target!r} must be text, such as '60%'.")
     only = [only] if isinstance(only, str) else only
     host, chosen = _chosen(game)
     wanted = {
         "target": target,
-        "gain": gain,
+        "gain": None if gain is None else fraction(gain, "gain"),
         "certificates_only": certificates_only,
         "only": only,
         "questions": questions,

@@ -24,16 +24,6 @@ settings.load_profile("steady")
 InstallFake = Callable[..., Path]
 Accused = Callable[..., set[str]]
 Loaded = Callable[[Path], ModuleType]
-LONG = Path(__file__).parent / "long.txt"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``long`` what was measured to be (``.ci/long.py``): every Python plays the others, one plays these."""
-    long = set(LONG.read_text(encoding="utf-8").splitlines())
-    for item in items:
-        if item.nodeid in long:
-            item.add_marker("long")
 
 
 @pytest.fixture(autouse=True)

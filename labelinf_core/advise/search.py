@@ -25,6 +25,7 @@ from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator.costs import cost
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.evaluator.theory import theory
@@ -219,7 +220,7 @@ class Advisor(AdviceQuestion):
         if strength is None:
             return {}
         try:
-            return self.channel.utility(self.data, self._defences(knob, strength), np.random.default_rng(self.seed))
+            return cost(self.channel, self.data, self._defences(knob, strength), np.random.default_rng(self.seed))
         except Exception as error:  # a user's scorer need not take other records than its own
             notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {unquoted(error)}"
             return {}

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import attrs
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.fractions import fraction
 from labelinf_core.contracts.guarantees import Ceiling, Interval
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.statistics import proportions
@@ -17,7 +18,7 @@ __all__ = ["Target"]
 
 _DEVIATIONS = 3.0  # standard errors beyond which a game more is not worth playing
 
-_ACCURACY = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+_NUMBER = re.compile(r"[\d.]+\s*%?")
 _EPSILON = re.compile(r"eps(?:ilon)?\s*(?:<=|=)\s*(\d+(?:\.\d+)?)")
 
 
@@ -50,8 +51,8 @@ class Target:
         Raises:
             InputError: It is none of these, or whoever guesses blindly exceeds it already.
         """
-        if match := _ACCURACY.fullmatch(text.strip()):
-            share = float(match[1]) / 100
+        if _NUMBER.fullmatch(text.strip()):
+            share = fraction(text, "--target")
             if not 0 < share < 1:
                 raise InputError(f"--target {text}: a share of labels must lie between 0 % and 100 %, such as 60%.")
             if share <= blind:
@@ -70,18 +71,18 @@ class Target:
         )
 
     @classmethod
-    def gaining(cls, text: str, blind: float) -> Target:
-        """Read a gain over the best blind guess, in points: ``5%`` or ``5``.
+    def gaining(cls, gain: float, blind: float) -> Target:
+        """Return a gain over the best blind guess, a fraction of the labels.
 
         Raises:
-            InputError: It is no number of points, or there is not so much to gain.
+            InputError: There is not so much to gain.
         """
-        return cls(accuracy=blind + _points(text, blind, "the best blind guess"), blind=blind)
+        return cls(accuracy=blind + _points(gain, blind, "the best blind guess"), blind=blind)
 
     @classmethod
-    def over(cls, text: str, perfect: float) -> Target:
-        """Read a gain over a perfect model, as :meth:`gaining` does."""
-        return cls(points=_points(text, perfect, "a perfect model"), blind=perfect)
+    def over(cls, gain: float, perfect: float) -> Target:
+        """Return a gain over a perfect model, as :meth:`gaining` does."""
+        return cls(points=_points(gain, perfect, "a perfect model"), blind=perfect)
 
     def __str__(self) -> str:
         if self.accuracy is not None:
@@ -143,12 +144,10 @@ class Target:
         return self.exact is None or exact <= self.exact
 
 
-def _points(text: str, known: float, over: str) -> float:
-    match = _ACCURACY.fullmatch(text.strip().removesuffix("%") + "%")
-    gain = float(match[1]) / 100 if match else 0.0
+def _points(gain: float, known: float, over: str) -> float:
     if not 0 < gain < 1 - known:
         raise InputError(
-            f"--gain {text}: expected points over {over} ({known:.1%}), above 0 and below {100 * (1 - known):.1f}, "
-            f"such as {min(5.0, 50 * (1 - known)):.2g}%."
+            f"--gain {100 * gain:g}%: expected points over {over} ({known:.1%}), above 0 and below "
+            f"{100 * (1 - known):.1f}, such as {min(5.0, 50 * (1 - known)):.2g}%."
         )
     return gain

@@ -1,7 +1,7 @@
 """The command line: thin commands over the evaluator and the report.
 
 A command is imported when it is called, and heavy libraries inside it, so that ``labelinf --help`` and ``labelinf
-plugins`` answer at once. What a status says stands in :mod:`labelinf_core.cli.exits`.
+plugins`` answer at once. What a status says stands in :mod:`labelinf_core.contracts.exits`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from labelinf_core.cli.exits import TABLE, Exit
 from labelinf_core.cli.offered import Offered
+from labelinf_core.contracts.exits import TABLE, Exit
 
 __all__ = ["main"]
 

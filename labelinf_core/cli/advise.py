@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.options import Finite, block_option, game_options, load_host
+from labelinf_core.cli.options import Finite, Share, block_option, game_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
 
@@ -48,14 +48,14 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 
 @click.command()
 @click.option("--target", metavar="TARGET", help="60% of the labels, no-exact-recovery, or epsilon<=1.")
-@click.option("--gain", metavar="POINTS",
+@click.option("--gain", type=Share(), metavar="FRACTION",
               help="Points over the best blind guess, such as 5%, instead of --target; with --posteriors over a "
               "perfect model, by certificate alone.")  # fmt: skip
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
-@click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
+@click.option("--only", multiple=True, metavar="TEXT", help="Only settings whose title or spec contains TEXT.")
 @click.option("--questions", type=click.IntRange(min=1), default=50_000, show_default=True,
-              help="After which no further game begins on one knob; what was not played is said.")  # fmt: skip
+              help="After which no further game begins on one setting; what was not played is said.")  # fmt: skip
 @click.option("--patience", type=Finite(min=0, min_open=True), default=600.0, show_default=True, metavar="SECONDS",
               help="After which none begins either: what depends on the machine is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -70,7 +70,7 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     refused. Exits with status 1 when an attack exceeds what is proved enough.
     """
     from labelinf_core.advise.answer import advised
-    from labelinf_core.cli.exits import Exit
+    from labelinf_core.contracts.exits import Exit
 
     host = load_host(chosen["blocks"])
     with steps("advising") as progress:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host, records_options
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_core.report.attacked import Attacked
@@ -37,7 +37,8 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
 
     Its results as JSON, CSV, page, JUnit and SARIF are searched for names that confirm a guess of the labels, and
     their figures are solved for the labels. Needs the labels, to grade the guesses: where they were read, or else
-    --labels. Exits with status 1 when a file gives away more than the majority guess.
+    --labels. Exits with status 1 when a file gives away more than the majority guess, 0 when no label is private, and 3
+    otherwise: attacks that fail prove nothing.
     """
     from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.runs import results_of
@@ -50,7 +51,8 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
     with steps("attacking") as progress:
         found = list(attacked_run(results, Builder(host), full=full, labels=labels, progress=progress))
     tell(found, _lines(found, full), as_json=as_json)
-    ctx.exit(Exit.FOUND if any(item.gives_away for item in found) else Exit.DONE)
+    away = any(item.gives_away for item in found)
+    ctx.exit(Exit.FOUND if away else Exit.INCONCLUSIVE if found else Exit.DONE)
 
 
 def _lines(found: list[Attacked], full: bool) -> Iterator[str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import component, named
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import (
     RUNS,
     Finite,
@@ -24,6 +23,7 @@ from labelinf_core.cli.options import (
 from labelinf_core.cli.output import quiet_option, tell
 from labelinf_core.cli.progress import counting
 from labelinf_core.cli.typed import as_typed
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

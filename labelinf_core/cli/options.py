@@ -13,6 +13,7 @@ import click
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component, named
 from labelinf_core.cli.output import is_quiet, stream
+from labelinf_core.contracts.fractions import fraction
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,17 @@ class Finite(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+class Share(Finite):
+    """A fraction, written as ``5%`` or ``.05``; nothing where that is the default."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the fraction, or say how one is written."""
+        what = param.opts[0] if param is not None and param.opts else "a share"
+        return super().convert(fraction(value, what), param, ctx)
 
 
 game_timeout = click.option(

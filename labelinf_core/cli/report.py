@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import RUNS, form_options, print_results
 from labelinf_core.cli.output import output_options, quiet_option, tell
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_core.report.comparison import Comparison

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ABSTAIN",
     "BASES",
+    "HALF_WIDTH",
     "Attack",
     "Audited",
     "Bound",
@@ -212,6 +213,9 @@ class Setting:
     defences: tuple[Defence, ...] = ()
 
 
+HALF_WIDTH = "_half_width"  #: ends the name of half an interval: that of a measure's cost, where chance decides it
+
+
 @attrs.frozen(kw_only=True)
 class Measure:
     """Something that a channel measures beside the share of labels recovered: a column of its own in every report.
@@ -333,7 +337,10 @@ class Channel(abc.ABC):
         """
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
-        """Return what ``defences`` cost those they are not meant for, as named numbers; nothing by default."""
+        """Return what ``defences`` cost those they are not meant for, in one draw of ``rng``, as named numbers.
+
+        The core draws several times and says how far they lie apart; by default there is nothing to say.
+        """
         return {}
 
     @abc.abstractmethod

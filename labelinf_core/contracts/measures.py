@@ -2,10 +2,14 @@
 
 A measure says three things of values that the core holds: how guesses are set beside them, which of them are right,
 and which share the best guess gets that says the same of every value, or of every group. A channel only names one.
+Of classes there are two such shares: ``chance`` of labels redrawn for a placebo, ``blind`` of labels of known shares.
 """
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +36,10 @@ class Equal:
     def chance(self, truth: NDArray[np.intp], n_classes: int) -> float:
         """Return the share that every guess gets of labels that are drawn uniformly."""
         return 1 / n_classes
+
+    def blind(self, shares: Sequence[float]) -> float:
+        """Return the share that the best guess gets which knows the class shares only."""
+        return max(shares)
 
 
 @attrs.frozen(kw_only=True)
@@ -65,6 +73,26 @@ class Overlap:
         held = np.stack([np.count_nonzero(groups == k, axis=1) for k in range(n_classes)])
         worth = np.stack([np.count_nonzero(held > copies, axis=1) for copies in range(self.size)])
         return float(np.sort(worth, axis=None)[-self.size :].sum() / truth.size)
+
+    def blind(self, shares: Sequence[float]) -> float:
+        """Return the expected share that the best multiset gets which knows the class shares only."""
+        return sum(worth for worth, _ in self.best(shares)) / self.size
+
+    def best(self, shares: Sequence[float]) -> list[tuple[float, int]]:
+        """Return the multiset that overlaps most on average with a group drawn from class shares: what each is worth.
+
+        The j-th copy of class k is right with probability P(Bin(size, share_k) >= j), which falls with j: the ``size``
+        largest of these probabilities, each with its class, are the best guess.
+        """
+        worth = [(p, k) for k, share in enumerate(shares) for p in _at_least(self.size, share)]
+        return sorted(worth, key=lambda item: (-item[0], item[1]))[: self.size]
+
+
+@functools.lru_cache(maxsize=1024)  # asked in every trial
+def _at_least(n: int, share: float) -> tuple[float, ...]:
+    """Return P(Bin(n, share) >= j) for j = 1..n."""
+    terms = [math.comb(n, j) * share**j * (1 - share) ** (n - j) for j in range(n + 1)]
+    return tuple(min(1.0, math.fsum(terms[j:])) for j in range(1, n + 1))
 
 
 @attrs.frozen(kw_only=True)

@@ -177,7 +177,7 @@ class Outcome:
         doubt: Why it shows nothing, as a clause, unless the attack succeeded.
         guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
         truth: The labels that were to be guessed, in the same order.
-        chance: Share that the best guess gets which is the same for every value; None: it is the threat model's.
+        chance: Share that the best guess gets which is the same for every value, or for every group.
         placebo: How the same attack fared on labels redrawn afterwards.
         audited: What the trial says about a certificate of label-DP.
         gallery: Private inputs and what was rebuilt of them.
@@ -238,11 +238,25 @@ def counted(
         doubt=clean(trial.doubt),
         guess=shown,
         truth=of,
-        chance=measure.chance(values, n_classes) if type(measure) in (Within, Sets) else None,
+        chance=_blind(trial, values, labels, n_classes),
         placebo=None if trial.placebo is None else _placebo(trial.placebo, measure, n_classes, attack),
         audited=_audited(trial, guess, values, n_classes, certified) if trial.uniform is True else None,
         gallery=None if trial.gallery is None else each((trial.gallery,), Gallery, "gallery")[0],
     )
+
+
+def _blind(trial: Trialled, values: NDArray[Any], labels: NDArray[np.intp], n_classes: int) -> float:
+    """Return what the best blind guess gets, whatever the channel says: of classes by their shares.
+
+    Those are equal where the planted classes are uniform, and else those of the private labels.
+    """
+    import numpy as np
+
+    if isinstance(trial.measure, Within | Sets):
+        return trial.measure.chance(values, n_classes)
+    if trial.uniform is True:
+        return trial.measure.blind([1 / n_classes] * n_classes)
+    return trial.measure.blind((np.bincount(labels, minlength=n_classes) / labels.size).tolist())
 
 
 def _audited(

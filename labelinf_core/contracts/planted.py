@@ -15,7 +15,8 @@ counts. A channel says two things::
             return train(data.features[:100], labels, threat.defences, rng)
 
 A channel whose labels come with what is released (samples that are drawn with their features) begins a
-:class:`Round` of its own.
+:class:`Round` of its own. The core has not planted those labels: they prove no epsilon, unless the very class that
+begins the round says ``uniform = True``.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class PlantedChannel(Channel):
         attacks: What its attacks derive from.
         defences: What its defences derive from.
         uniform: Whether labels are drawn uniformly and independently of all else. Then every attack meets the placebo,
-            and its guesses prove an epsilon.
+            and its guesses prove an epsilon. A class that begins rounds of its own says so in its own body.
     """
 
     attacks: ClassVar[type[Attack]]
@@ -88,6 +89,11 @@ class PlantedChannel(Channel):
     uniform: ClassVar[bool] = True
     counts_only: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "begin" in vars(cls) and "uniform" not in vars(cls):
+            cls.uniform = False
 
     @abc.abstractmethod
     def known(self, data: LabelSet) -> ThreatModel:

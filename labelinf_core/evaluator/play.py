@@ -38,6 +38,7 @@ from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel, third_party
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
+from labelinf_core.evaluator.costs import cost
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.theory import theory, vouched
@@ -237,8 +238,7 @@ class TrialRunner:
         key = (cell.channel, *cell.written)
         if (cell.digest, key) not in self._utility:
             rng = _stream("utility", key) if cell.public else _stream("utility", key, cell.digest)
-            found = channel.utility(setting.data, setting.defences, rng)
-            self._utility[cell.digest, key] = gate.finite(found, "measure")
+            self._utility[cell.digest, key] = cost(channel, setting.data, setting.defences, rng)
         return self._utility[cell.digest, key]
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:

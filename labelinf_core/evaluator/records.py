@@ -92,7 +92,7 @@ class Trial:
         message: What went wrong, as a sentence.
         n_correct: Labels guessed correctly; an abstention is wrong.
         n_records: Labels there were to guess.
-        chance: Share that a blind guess gets, where the core counts that by a trial's values; None: by the prior.
+        chance: Share that a blind guess gets, as the core counts it; None: it did not, in an old run.
         queries: Queries spent.
         seconds: Wall time; never part of the results, which must not depend on the machine.
         evidence: What the attack said for itself.

@@ -188,7 +188,7 @@ def _result_of(
 
 def _judged(result: CellResult, played: PlayedTrials, n_cells: int) -> CellResult:
     """Set what was observed beside what is implied."""
-    blind = max(result.implied.baseline, result.tally.chance or 0.0)
+    blind = result.implied.baseline if result.tally.chance is None else result.tally.chance
     result = attrs.evolve(result, implied=attrs.evolve(result.implied, baseline=blind))
     shares, n_records, implied = played.shares, int(played.records[0]), result.implied
     family_wise = 1 - (1 - proportions.CONFIDENCE) / n_cells

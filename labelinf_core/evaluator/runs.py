@@ -11,7 +11,7 @@ from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.layout import RECORD, SCHEMA, described, read_only
 from labelinf_core.evaluator.records import from_json
 from labelinf_core.evaluator.results import Results, summarise
-from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.store import Store, is_of_0_1
 
 __all__ = ["find_run", "key_of", "newest_run", "results_of"]
 
@@ -53,13 +53,19 @@ def key_of(directory: Path) -> str:
 
 
 def find_run(folder: Path, plan: Plan) -> Path | None:
-    """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None."""
+    """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None.
+
+    Where there is none, one that 0.1 began under the same title and seed: opening it says why it is not continued.
+    """
+    begun_before = None
     for record in _newest_first(folder):
         with closing(read_only(record)) as connection, suppress(sqlite3.Error, InputError):
             known = described(connection, record)
             if known.get("schema") != str(SCHEMA):
                 continue
-            key = from_json(known["plan"], Plan).key
-            if known["digest"] == (plan.keyed(key) if key else plan).digest:
+            kept = from_json(known["plan"], Plan)
+            if known["digest"] == (plan.keyed(kept.key) if kept.key else plan).digest:
                 return record.parent
-    return None
+            if is_of_0_1(known) and (kept.title, kept.seed) == (plan.title, plan.seed):
+                begun_before = begun_before or record.parent
+    return begun_before

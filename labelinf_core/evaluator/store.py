@@ -40,8 +40,9 @@ from labelinf_core.evaluator.layout import (
 from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
+from labelinf_core.plugin.markers import CONTRACT
 
-__all__ = ["Provenance", "Store"]
+__all__ = ["Provenance", "Store", "is_of_0_1"]
 
 _BATCH = 200  # rows that are written at once, or
 _FIRST = 50  # trials that are written one by one, before there are enough of them to make that dear
@@ -329,14 +330,26 @@ def _begin(connection: sqlite3.Connection, plan: Plan, command: str) -> None:
     with connection:
         connection.executescript("BEGIN;" + TABLES)
         pairs = {"schema": str(SCHEMA), "digest": plan.digest, "plan": to_json(plan), "begun": now, "command": command}
+        pairs["contract"] = str(CONTRACT)
         rows = [(key, value, checksum("meta", key, value)) for key, value in pairs.items()]
         connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", rows)
+
+
+def is_of_0_1(known: Mapping[str, str]) -> bool:
+    """Whether a record, which says so much of itself, was begun by 0.1: it names no contract that it was played by."""
+    return "contract" not in known
 
 
 def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan, Plan]:
     """Return the plan of the record, and ``plan`` under its key; they must have a game and the seed in common."""
     if known.get("schema") != str(SCHEMA):
         raise InputError(f"--out {directory} was written by another version of labelinf; choose another directory.")
+    if is_of_0_1(known):
+        raise InputError(
+            f"--out {directory} holds a run of labelinf 0.1, which proved and counted along other roads, so that it "
+            f"cannot be continued: labelinf report {directory} shows what it has finished; choose another directory to "
+            "begin anew."
+        )
     kept = from_json(known["plan"], Plan)
     plan = plan.keyed(kept.key or plan.key)
     if kept.seed != plan.seed:

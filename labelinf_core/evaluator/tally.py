@@ -6,6 +6,7 @@ takes 24 bytes a trial, of one cell at a time.
 
 from __future__ import annotations
 
+import math
 import statistics
 from array import array
 from collections import Counter
@@ -62,7 +63,7 @@ class Tally:
         told: What the channel measures in trials, by its key: the mean of a share, the median of another number, the
             first of texts; and what the core does, the share of :data:`PLACEBO` and the epsilon of :data:`AUDITED`.
         placebo: How the attack fared on redrawn labels, all trials together.
-        chance: Share that a blind guess gets in them, where the core counts that by their values; None: by the prior.
+        chance: Share that a blind guess gets in them, as the core counts it; None: it did not, in an old run.
         doubt: Why a trial shows nothing, of the first that does not; empty: all do.
     """
 
@@ -126,6 +127,7 @@ class _Count:
     texts: dict[str, str] = attrs.field(factory=dict)
     placebo: Placebo | None = None
     chances: array[float] = attrs.field(factory=_reals)
+    of_chance: array[int] = attrs.field(factory=_integers)
     doubt: str = ""
 
     def add(self, trial: Trial) -> None:
@@ -141,7 +143,8 @@ class _Count:
         if trial.queries > self.most:
             self.most, self.ceilings = trial.queries, trial.ceilings
         if trial.chance is not None:
-            self.chances.append(trial.chance * trial.n_records)
+            self.chances.append(trial.chance)
+            self.of_chance.append(trial.n_records)
         if trial.audited is not None:
             self.audits.append(trial.audited.p_value)
             self.proved.append(trial.audited.at_least)
@@ -180,7 +183,7 @@ class _Count:
             seconds=self.seconds / n if n else None,
             told={**middles, **self.texts, **self._own},
             placebo=self.placebo,
-            chance=sum(self.chances) / sum(self.records) if self.chances else None,
+            chance=_mean(self.chances, self.of_chance) if self.chances else None,
             doubt=self.doubt,
         )
 
@@ -203,6 +206,12 @@ class _Count:
             audits=np.frombuffer(self.audits, dtype=np.float64),
             ceilings=self.ceilings,
         )
+
+
+def _mean(shares: Sequence[float], records: Sequence[int]) -> float:
+    """Return the mean share of all records: the very share, where it is the same in all trials."""
+    mean = math.fsum(share * n for share, n in zip(shares, records, strict=True)) / sum(records)
+    return min(max(mean, min(shares)), max(shares))
 
 
 def _number(value: object) -> float | None:

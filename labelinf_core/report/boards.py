@@ -83,5 +83,5 @@ def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[str]]:
     for key, measure in measures.items():
         values = [cells[0].implied.utility.get(key) for cells in found]
         if any(value is not None and (value or measure.unit != "share") for value in values):
-            rows[measure.title] = ["" if value is None else words.measured(measure, float(value)) for value in values]
+            rows[measure.title] = [words.measured_of(measure, cells[0].implied.utility) for cells in found]
     return rows

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.components import HALF_WIDTH
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.results import CellResult, Results
@@ -182,7 +183,8 @@ def _costs(comparison: Comparison) -> Iterator[str]:
 
 
 def _utility(cell: CellResult) -> Mapping[str, float]:
-    return {item.key: cell.implied.utility[item.key] for item in cell.measures if item.key in cell.implied.utility}
+    keys = [key for item in cell.measures for key in (item.key, item.key + HALF_WIDTH)]
+    return {key: cell.implied.utility[key] for key in keys if key in cell.implied.utility}
 
 
 def as_document(comparison: Comparison) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
-from labelinf_core.contracts.components import Measure
+from labelinf_core.contracts.components import HALF_WIDTH, Measure
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
@@ -66,17 +66,24 @@ def number(value: float) -> str:
     return f"{value:.1e}"
 
 
-def measured(measure: Measure, value: float) -> str:
-    """Write what a channel measures, in its unit."""
+def measured(measure: Measure, value: float, half_width: float = 0.0) -> str:
+    """Write what a channel measures, in its unit, with the interval of what chance decides."""
     if measure.unit == "share":
-        return f"{percent(value)} %"
-    return f"{number(value)} {measure.unit}".rstrip()
+        return f"{percent(value)}{f' ± {number(100 * half_width)}' if half_width else ''} %"
+    return f"{number(value)}{f' ± {number(half_width)}' if half_width else ''} {measure.unit}".rstrip()
+
+
+def measured_of(measure: Measure, found: Mapping[str, float]) -> str:
+    """Write one of the measures of what something costs; empty where it is not known."""
+    if measure.key not in found:
+        return ""
+    return measured(measure, float(found[measure.key]), float(found.get(measure.key + HALF_WIDTH, 0.0)))
 
 
 def cost(found: Mapping[str, float], measures: Iterable[Measure]) -> str:
     """Say what something costs those it is not meant for; empty when it is not known."""
-    known = [(item, found[item.key]) for item in measures if item.key in found]
-    return ", ".join(f"{item.title} {measured(item, value)}" for item, value in known if value or item.unit != "share")
+    known = [item for item in measures if item.key in found and (found[item.key] or item.unit != "share")]
+    return ", ".join(f"{item.title} {measured_of(item, found)}" for item in known)
 
 
 def duration(seconds: float) -> str:

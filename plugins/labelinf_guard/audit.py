@@ -24,6 +24,7 @@ from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.certificate.noise import lattice_log
 from labelinf_guard.export.stateless import GRID
 from labelinf_guard.metrics import METRICS
+from labelinf_guard.status import besides
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
@@ -91,15 +92,17 @@ def odometer(board: Board) -> dict[str, Any]:
     """Return the bits that were told in this very game, and the line of one list of guesses by them.
 
     Returns:
-        ``bits``, which may be negative; and ``line`` where a perfect model was assumed and one is proved.
+        ``bits``, which may be negative; and ``line`` where a perfect model was assumed and one is proved, as long as
+        no final score is out.
     """
-    terms, bits = board.certificate().terms, 0.0
-    for entry in board.ledger.book.entries[: board.ledger.book.settled]:
-        bits += entry.charge / 1024
+    terms, bits = (
+        board.certificate().terms,
+        board.ledger.book.spent / 1024,
+    )  # what was lost in full: it may have been told
     for entry in board.answered():
         bits += _chance(board, entry)
     found: dict[str, Any] = {"bits": bits}
-    if terms.perfect is not None and not terms.group:
+    if terms.perfect is not None and not terms.group and not besides(board):
         paid = max(0.0, bits) + math.log2(terms.labels + 1)
         found["line"] = game_line(paid, terms.labels, terms.perfect, doubt=terms.doubt, rare=terms.rare)
     return found

@@ -111,7 +111,7 @@ class Board:
         policy, words = read_policy(path), words or SystemWords()
         metric = begin(path, policy, clock or SystemClock(), words)
         board = cls.open(path, policy, clock=clock, words=words, metric=metric)
-        board.others()  # the next board of these labels is to know of this one
+        board.others(fresh=True)  # the next board of these labels is to know of this one
         return board
 
     @classmethod
@@ -252,9 +252,9 @@ class Board:
         """Whether smaller scores are better."""
         return self._metric.minimise
 
-    def others(self) -> list[str]:
+    def others(self, *, fresh: bool = False) -> list[str]:
         """Return other boards of the same file of labels, as far as they are known: certificates do not add up."""
-        return known_boards(self._path.parent / self.policy.board.labels, self._path)
+        return known_boards(self._path.parent / self.policy.board.labels, self._path, self._key, fresh=fresh)
 
     def sizes(self) -> Sizes:
         """Return how many labels there are."""

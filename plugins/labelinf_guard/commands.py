@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite
+from labelinf_core.cli.options import Finite, Share
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from labelinf_guard.ledger.verify import Verified
@@ -40,8 +40,8 @@ def guard() -> None:
 @click.option("--decimals", type=click.IntRange(0, 6), default=3, show_default=True)
 @click.option("--teams", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--submissions", type=click.IntRange(min=1), default=100, show_default=True, help="Of every team.")
-@click.option("--gain", type=Finite(min=0, min_open=True, max=1), default=0.1, show_default=True, help="The target.")
-@click.option("--perfect", type=Finite(min=0, max=1), help="Accuracy of a perfect model, if you will assume it.")
+@click.option("--gain", type=Share(min=0, min_open=True, max=1), default=0.1, show_default=True, help="The target.")
+@click.option("--perfect", type=Share(), help="Accuracy of a perfect model, if you will assume it.")
 @click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as a page, with pictures.")
 @output_options
@@ -132,11 +132,11 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
 
 @guard.command()
 @_board
-@click.option("--gain", default="", metavar="POINTS", help="Points over the best blind guess  [default: its target]")
+@click.option("--gain", type=Share(), metavar="FRACTION", help="Over the best blind guess  [default: its target]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @output_options
 @click.pass_context
-def audit(context: click.Context, board: Path, gain: str, seed: int, as_json: bool) -> None:
+def audit(context: click.Context, board: Path, gain: float | None, seed: int, as_json: bool) -> None:
     """Attack the board as it is deployed, on its labels; nothing is asked of it, and its ledger stays as it is.
 
     Exits as labelinf audit scorer does: 0 where it is proved to stay within the gain and no attack got more, 1 where
@@ -160,7 +160,9 @@ def audit(context: click.Context, board: Path, gain: str, seed: int, as_json: bo
             stages=(found.stage,),
             queries=found.queries,
             seed=seed,
-            goal=Goal(gain=gain or f"{100 * found.gain:g}%"),
+            goal=Goal(gain=found.gain if gain is None else gain),
+            until=found.until,
+            besides=found.besides,
             progress=progress,
         )
     tell(document(report), lines(report), as_json=as_json)
@@ -181,7 +183,8 @@ def verify(context: click.Context, board: Path, head: str, as_json: bool) -> Non
     state = State.of(board)
     with waiting("computing the ledger again"):
         key = read_key(state.key)
-        found = again(state.ledger, derived(key, "chain"), head=head, files=SealedFiles(state=state, key=key).faults)
+        files = SealedFiles(state=state, key=key)
+        found = again(state.ledger, derived(key, "chain"), head=head, files=files.faults, anchor=state.anchor)
     tell(found, _verified(found), as_json=as_json)
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 

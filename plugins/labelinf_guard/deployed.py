@@ -15,6 +15,8 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.board import Board
+from labelinf_guard.certificate.statement import Certificate, points
+from labelinf_guard.status import besides
 
 __all__ = ["Deployed", "deployed"]
 
@@ -29,6 +31,8 @@ class Deployed:
         stage: The board, as the spec of a defence.
         queries: Submissions of all teams together.
         gain: What it was begun to keep to, as a share.
+        until: When what is proved of the game ends, as a clause; empty where it does not.
+        besides: What was told of the labels that is no part of the game.
     """
 
     labels: LabelSet = attrs.field(repr=False)
@@ -36,6 +40,8 @@ class Deployed:
     stage: str
     queries: int
     gain: float
+    until: str = ""
+    besides: tuple[str, ...] = ()
 
 
 def deployed(board: Board) -> Deployed:
@@ -73,7 +79,16 @@ def deployed(board: Board) -> Deployed:
         stage=_spec("guarded-board", {key: value for key, value in given.items() if value is not None}),
         queries=policy.budget.per_board,
         gain=policy.target.gain,
+        until=_until(board.certificate()),
+        besides=tuple(besides(board)),
     )
+
+
+def _until(certificate: Certificate) -> str:
+    if certificate.after is None:
+        return ""
+    after = "nothing is proved" if certificate.void else f"{points(certificate.after)} points over a perfect model are"
+    return f"until the final release, after which {after}"
 
 
 def _spec(name: str, parameters: Mapping[str, object]) -> str:

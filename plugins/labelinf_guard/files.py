@@ -153,21 +153,31 @@ def write_once(path: Path, data: bytes) -> None:
         aside.unlink()
 
 
-def known_boards(labels: Path, board: Path) -> list[str]:
+def known_boards(labels: Path, board: Path, key: bytes, *, fresh: bool = False) -> list[str]:
     """Write down beside a file of labels that a board scores it; return the others that do, as far as that is known.
 
-    The note holds paths of boards, for its owner only, and nothing of the labels. Where it cannot be written, and of
-    copies of the file, nothing is known.
+    The note holds paths of boards and what tells one from another, for its owner only, and nothing of the labels. Where
+    it cannot be read or written, and of copies of the file, nothing is known.
+
+    Args:
+        labels: The file.
+        board: Path of ``board.toml``.
+        key: What nobody but this board has: one that is begun again in the same place is another.
+        fresh: Whether it has just been begun, so that what an earlier version wrote of that path is of another.
     """
     note = labels.with_name(f"{labels.name}.boards")
     own = os.path.relpath(board.resolve(), labels.resolve().parent)  # a folder that is moved stays what it was
+    line = f"{own}\t{derived(key, 'board').hex()[:16]}"
     try:
         there = note.read_text(encoding="utf-8").splitlines() if note.exists() else []
-        if own not in there:
-            write_private(note, "".join(f"{name}\n" for name in [*there, own]).encode())
     except (OSError, UnicodeDecodeError):
         return []
-    return [name for name in there if name != own]
+    before = [f"{name}\t" if name == own else name for name in there if fresh or name != own]
+    if line not in there:
+        with contextlib.suppress(OSError):
+            write_private(note, "".join(f"{name}\n" for name in [*before, line]).encode())
+    paths = (name.partition("\t") for name in before if name.partition("\t")[2] != line.partition("\t")[2])
+    return list(dict.fromkeys(f"{path}, begun before" if path == own else path for path, *_ in paths))
 
 
 def new_key(path: Path) -> bytes:

@@ -17,7 +17,7 @@ import tempfile
 import warnings
 import weakref
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, ClassVar, TextIO
 
 import attrs
 import numpy as np
@@ -84,6 +84,8 @@ class GuardedBoard(ScoreDefence):
         low: Of all scores, where a metric runs in a child and its range is not known; what is below counts as this.
         high: The same from above.
     """
+
+    asks: ClassVar[bool] = False
 
     share: float = attrs.field(default=1.0, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     decimals: int = attrs.field(default=3, validator=[attrs.validators.ge(0), attrs.validators.le(6)])
@@ -202,8 +204,9 @@ class _Playing(ActiveScoreDefence):
     def _begun(self, labels: NDArray[np.intp]) -> Board:
         _swept()
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        held = (folder / _HELD).open("w")
+        held = (begun := folder / "begun").open("w")
         fcntl.flock(held, fcntl.LOCK_EX)
+        begun.rename(folder / _HELD)  # nobody sees it who could sweep it before it is held
         (folder / "labels.csv").write_text(self._task.labels(labels), encoding="utf-8")
         words, metric = SeededWords(self._rng), metric_of(self._policy, folder)
         metric = _Here.of(metric) if isinstance(metric, OwnMetric) else metric

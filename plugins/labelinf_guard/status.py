@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from labelinf_guard.board import Board
     from labelinf_guard.certificate.statement import Certificate
 
-__all__ = ["about", "beside", "sections", "shown", "status_of"]
+__all__ = ["about", "beside", "besides", "sections", "shown", "status_of"]
 
 _STRANGE = 3.0  # bits above what is usual: eight times less likely
 _FEW = 3  # scores that say something of a team
@@ -60,6 +60,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
             "full": certificate.line,
             "doubt": certificate.terms.doubt,
             "perfect": certificate.terms.perfect,
+            "until": " before the final release" if certificate.terms.final is not None else "",
         },
         "board": board.recommendation().lines(),
         "certificate": certificate.sentences(),
@@ -93,9 +94,9 @@ def sections(found: Mapping[str, Any]) -> dict[str, list[str]]:
     if line["now"] is not None:
         full = "" if line["full"] is None else f", or on {100 * line['full']:.1f} % when all is told,"
         known.append(
-            f"by what was charged so far one list of guesses fixed by a rule is right on {100 * line['now']:.1f} % or "
-            f"more{full} with probability {line['doubt']:g} at most, if a perfect model is right on "
-            f"{100 * line['perfect']:g} % on average (your assumption; not measured)"
+            f"by what was charged so far one list of guesses fixed by a rule{line['until']} is right on "
+            f"{100 * line['now']:.1f} % or more{full} with probability {line['doubt']:g} at most, if a perfect model "
+            f"is right on {100 * line['perfect']:g} % on average (your assumption; not measured)"
         )
     return {
         "Spent": spent,
@@ -135,13 +136,23 @@ def beside(others: Sequence[str]) -> list[str]:
     ]
 
 
+def besides(board: Board) -> list[str]:
+    """Return what was told of a board's labels, or may have been, and no charge of its ledger counts; for the host."""
+    book, said = board.ledger.book, []
+    if book.final is not None:
+        said.append("the final scores are out")
+    elif book.final_lost and board.policy.final.scores:
+        said.append("the final scores may be out: rows of the ledger were lost")
+    return said + [f"{name} scores the same file of labels, or did" for name in board.others()]
+
+
 def _line(board: Board, certificate: Certificate) -> float | None:
     """Return the line of one list of guesses that stops now: what was charged bounds this game at any moment (B3).
 
     The gain has no such form: it is a mean over games, of the whole budget.
     """
     terms, book = certificate.terms, board.ledger.book
-    if terms.perfect is None or terms.group:
+    if terms.perfect is None or terms.group or besides(board):
         return None
     told = (book.spent + book.reserved) / 1024
     line = game_line(told, terms.labels, terms.perfect, doubt=terms.doubt, rare=terms.rare)

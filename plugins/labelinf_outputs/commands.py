@@ -9,10 +9,10 @@ import click
 
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, keep_inputs, load_host
+from labelinf_core.cli.options import Finite, NewFile, Share, block_option, game_timeout, keep_inputs, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
+from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ __all__ = ["outputs", "plant"]
 )
 @click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to write.")
 @click.option(
-    "--share", type=Finite(min=0, min_open=True, max=0.5), default=0.1, show_default=True, help="Of all records."
+    "--share", type=Share(min=0, min_open=True, max=0.5), default=0.1, show_default=True, help="Of all records."
 )
 @click.option("--references", type=click.IntRange(min=0), default=8, show_default=True, help="Reference sets.")
 @click.option("--control", type=click.IntRange(min=0), default=20, show_default=True, help="Records trained on openly.")
@@ -113,7 +113,7 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     help="With --canaries: arrays probabilities or logits, and labels.",
 )
 @click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
-@click.option("--delta", type=Finite(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim.")
+@click.option("--delta", type=Share(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim.")
 @click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP.")
 @click.option("--plan", type=click.IntRange(min=2), metavar="K", help="How many canaries refute the claim; K classes.")
 @click.option(

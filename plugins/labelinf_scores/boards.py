@@ -12,7 +12,7 @@ import attrs
 import click
 
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.cli.options import Share, block_option, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import Step, steps
 from labelinf_core.contracts.errors import PluginError
@@ -66,7 +66,7 @@ class BoardRow:
     epilog="Labels a query are a plan's, or an estimate, which may be too high; rounding by itself stops none."
 )
 @click.option("--records", type=click.IntRange(min=4), multiple=True, help="N; may be repeated  [default: 569, 5000]")
-@click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True)
+@click.option("--share", type=Share(min=0, min_open=True, max=1, max_open=True), default=0.5, show_default=True)
 @click.option("--decimals", type=click.IntRange(0, 15), multiple=True, help="May be repeated  [default: full, 4, 3]")
 @click.option(
     "--metric",

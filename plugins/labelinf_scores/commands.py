@@ -10,7 +10,15 @@ import click
 
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.options import Finite, block_option, game_timeout, groups_option, labels_options, load_host
+from labelinf_core.cli.options import (
+    Finite,
+    Share,
+    block_option,
+    game_timeout,
+    groups_option,
+    labels_options,
+    load_host,
+)
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.errors import InputError
@@ -54,7 +62,7 @@ __all__ = ["document", "lines", "scorer"]
 @click.option(
     "--target", default="", metavar="TARGET", help="What is to be proved: 60%, no-exact-recovery, epsilon<=1."
 )
-@click.option("--gain", default="", metavar="POINTS", help="Points over the best blind guess, such as 5%, instead.")
+@click.option("--gain", type=Share(), metavar="FRACTION", help="Over the best blind guess, such as 5%, instead.")
 @click.option(
     "--max-labels-per-query",
     type=Finite(min=0),
@@ -91,7 +99,7 @@ def scorer(
     metric: str,
     defences: tuple[str, ...],
     target: str,
-    gain: str,
+    gain: float | None,
     max_labels_per_query: float | None,
     tolerance: float | None,
     simulations: int,
@@ -213,6 +221,7 @@ def document(report: ScorerReport) -> dict[str, Any]:
         "attacks": report.leaks,
         "changed while attacked": report.changed,
         "numbers to name": report.decision.unnamed,
+        "told besides": report.decision.besides,
         "target": str(report.decision.target),
         "certificate": _proved(report.decision.proof),
         "changes that reach the target": [

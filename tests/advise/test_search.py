@@ -53,6 +53,7 @@ GAUSSIAN = TunableParameter(
 )
 
 
+@pytest.mark.long
 @given(st.floats(1e-6, 1e6), st.booleans())
 def test_the_smallest_strength_is_found_in_either_direction(threshold: float, more_is_stronger: bool) -> None:
     if more_is_stronger:
@@ -109,6 +110,7 @@ def test_gaussian_noise_for_sixty_percent_after_a_thousand_queries() -> None:
     assert advice.certified_cost["rank_correlation"] < 1
 
 
+@pytest.mark.long
 def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alone() -> None:
     response = TunableParameter(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
 
@@ -116,6 +118,7 @@ def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alon
     assert advisor(100, 50, "epsilon<=1").advise(GAUSSIAN).certified is None
 
 
+@pytest.mark.long
 def test_attacks_force_what_the_certificate_asks_when_queries_reach_a_hadamard_order() -> None:
     """N = q = 32: floor and ceiling meet, and the interval of what is forced never crosses what is proved enough.
 
@@ -154,6 +157,7 @@ def test_a_strength_of_zero_is_a_strength() -> None:
     assert "Nothing here reaches the target" not in shown.stdout
 
 
+@pytest.mark.long
 def test_noise_beyond_all_measure_is_planned_for_in_no_time() -> None:
     """A bisection tries the strongest noise first: what a perfect reading would take must not be laid out."""
     strong = advisor(2201, 1000, "60%", ("hadamard",), trials=1)
@@ -294,6 +298,7 @@ class Planted(Bound):
         return (Ceiling(accuracy=0.6, statement="a false theorem", conditions="none"),)
 
 
+@pytest.mark.long
 def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted bound proves 60 % at any noise; Hadamard's design reads all labels through a thousandth."""
     weak = TunableParameter(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=5.0)
@@ -308,9 +313,9 @@ def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: 
     assert "a false theorem allows 60.0% at most" in planted.contradiction
 
 
-@pytest.mark.parametrize(("text", "accuracy"), [("5%", 0.755), ("5", 0.755), ("0.5%", 0.71)])
-def test_a_target_may_be_a_gain_over_the_best_blind_guess(text: str, accuracy: float) -> None:
-    target = Target.gaining(text, 0.705)
+@pytest.mark.parametrize(("gain", "accuracy"), [(0.05, 0.755), (0.005, 0.71)])
+def test_a_target_may_be_a_gain_over_the_best_blind_guess(gain: float, accuracy: float) -> None:
+    target = Target.gaining(gain, 0.705)
 
     assert target.accuracy == pytest.approx(accuracy)
     assert "over the best blind guess (70.5%)" in str(target)
@@ -318,7 +323,7 @@ def test_a_target_may_be_a_gain_over_the_best_blind_guess(text: str, accuracy: f
 
 def test_the_example_of_a_gain_is_one_that_can_be_had() -> None:
     with pytest.raises(InputError, match=r"above 0 and below 1\.7, such as 0\.85%"):
-        Target.gaining("5%", 0.983)
+        Target.gaining(0.05, 0.983)
 
 
 def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:

@@ -65,6 +65,7 @@ def played(metric: ScoredMetric) -> tuple[bool, float, dict[str, object]]:
     return promise is not None and promise.certified, answer_bits(threat), dict(outcome.evidence)
 
 
+@pytest.mark.long
 def test_a_metric_that_says_what_is_so_earns_a_certificate() -> None:
     promised, bits, evidence = played(F1())
 
@@ -73,6 +74,7 @@ def test_a_metric_that_says_what_is_so_earns_a_certificate() -> None:
     assert evidence["recovery"] == "certified"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", [OtherF1(), FewValues(), QuietF1(), LoudF1()])
 def test_a_metric_that_lies_earns_nothing(metric: ScoredMetric) -> None:
     promised, bits, evidence = played(metric)

@@ -43,6 +43,7 @@ def lost(script: ModuleType, every: int, games: int) -> list[str]:
     return [f"{item.cell.attack} against {item.cell.defences}: {item.mean:.3f}" for item in script.beaten(found)]
 
 
+@pytest.mark.long
 def test_a_sample_of_the_suite_finds_no_certificate_that_is_beaten(script: ModuleType) -> None:
     assert lost(script, every=61, games=1) == []
 
@@ -52,6 +53,7 @@ def test_a_larger_sample_finds_none_either(script: ModuleType) -> None:
     assert lost(script, every=3, games=6) == []
 
 
+@pytest.mark.long
 def test_every_mechanism_that_certifies_is_played_and_so_are_the_low_bits() -> None:
     builder = Builder(HOST)
     cells = make_plan(read_suite("certified", HOST), builder, "certified").cells
@@ -61,6 +63,7 @@ def test_every_mechanism_that_certifies_is_played_and_so_are_the_low_bits() -> N
     assert listed >= CERTIFYING
 
 
+@pytest.mark.long
 def test_quick_games_are_those_that_the_evaluator_plays(script: ModuleType) -> None:
     found = script.tables(37)
     assert {type(item.channel) for item in found} == {ScoreChannel, *script.QUICK}
@@ -71,6 +74,7 @@ def test_quick_games_are_those_that_the_evaluator_plays(script: ModuleType) -> N
         assert item.shares == whole.shares, item.name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_quick_log_loss_is_scikit_learns_bit_by_bit(script: ModuleType, dtype: str, n_classes: int) -> None:

@@ -111,6 +111,7 @@ def _numpy_laplace_reaches(scale: float) -> Callable[[float, float], bool]:
     return reached
 
 
+@pytest.mark.long
 def test_row_1_laplace_noise_of_a_budget_is_not_read_from_the_support_of_the_sampler() -> None:
     """93.3 % of 569 labels under a ceiling of 62.7 %, and 82 % at a total epsilon of .05 (Mironov, CCS 2012)."""
     n = 200
@@ -149,6 +150,7 @@ def test_row_2_geometric_noise_on_a_rounded_score_is_put_back_on_the_grid() -> N
     assert ceiling_of("score", threat, *guarded) < 0.6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("real", "model", "claimed", "hidden"),
     [
@@ -181,6 +183,7 @@ def test_row_3_zeros_of_a_relu_do_not_show_under_certified_noise(
     assert accuracy(real) < claimed + 4 * math.sqrt(claimed / 64)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_row_4_alibi_shows_an_echo_no_more_than_its_epsilon(epsilon: float) -> None:
     """An echoing victim returned posteriors whose last bits proved an epsilon of .66 where .3 was certified."""
@@ -230,6 +233,7 @@ def test_row_5_predictions_that_override_comparisons_pass_neither_the_check_nor_
     assert abs(answers[1] - answers[0]) <= math.log((1 - CLIP) / CLIP) / n + 2.0**-15
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ["log-primes", "prime-blocks"])
 def test_row_6_primes_are_certified_on_single_precision_where_they_are_right(attack: str) -> None:
     """ "Certified" with 504 of 569, and wrong in 26 of 30 games: predictions were rounded to the wrong format."""
@@ -270,6 +274,7 @@ def mine(monkeypatch: pytest.MonkeyPatch) -> str:
     return "minescorers"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCORERS)
 def test_row_7_of_a_users_own_scorer_nothing_is_certified(mine: str, name: str) -> None:
     """Summed, weighted, negated, rounded and Brier scores: "certified" contradicted, 62.7 % against 100 %."""

@@ -42,6 +42,7 @@ def by_repeating(stages: tuple[str, ...], seed: int) -> tuple[int, float]:
     return right, min((item.accuracy for item in theory(BUILDER, "score", threat).ceilings), default=1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "stages",
     [
@@ -70,6 +71,7 @@ def test_no_bits_are_counted_that_normal_noise_lets_through_when_it_repeats(stag
     assert min((item.accuracy for item in theory(BUILDER, "score", threat).ceilings), default=1.0) > 0.85
 
 
+@pytest.mark.long
 def test_it_does_where_the_score_repeats_too() -> None:
     """And draws of a repeated query tell nothing more, while its price is that of distinct ones."""
     found = [by_repeating((CLIP, STICKY), seed) for seed in range(20)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -14,6 +15,7 @@ import pytest
 
 from labelinf_gradients.defences.clipping import _ClippedNoise
 from labelinf_gradients.game.effects import EFFECTS as GRADIENT_EFFECTS
+from labelinf_guard.certificate.statement import certify
 from labelinf_outputs.game.effects import EFFECTS as OUTPUT_EFFECTS
 from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.noise.grid import GridNoise
@@ -33,11 +35,13 @@ def script(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(SCRIPT)
 
 
+@pytest.mark.long
 def test_a_short_search_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(15, derandomize=True)
     assert found["claimed"] >= 1
 
 
+@pytest.mark.long
 def test_a_short_search_of_boards_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(8, cases=script.ALL_BOARDS, derandomize=True)
     assert found["claimed"] >= 1
@@ -54,6 +58,7 @@ def test_a_false_link_of_a_metric_is_convicted(script: ModuleType, monkeypatch: 
     assert claim.endswith("came out")
 
 
+@pytest.mark.long
 def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sticky noise on a score that varies, certified as it once was."""
 
@@ -112,6 +117,7 @@ def outsiders(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(OUTSIDERS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cases", "examples"),
     [("tiny games", 100), ("tiny boards of metrics", 60), ("what derives from ours", 20), ("other rooms", 60)],
@@ -130,6 +136,7 @@ def test_every_word_of_every_room_is_drawn(outsiders: ModuleType) -> None:
     assert {type(one) for one in outsiders.SAID["output"]} == set(OUTPUT_EFFECTS)
 
 
+@pytest.mark.long
 def test_a_guard_is_walked_through_and_one_that_shows_its_sealed_labels_is_convicted(
     outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +147,44 @@ def test_a_guard_is_walked_through_and_one_that_shows_its_sealed_labels_is_convi
     shown = {**walked.DRAWN, "labelinf_guard.begin.draw_split": lambda groups, share, source: groups >= 0}
     monkeypatch.setattr(walked, "DRAWN", shown)
     assert "1.0000 of labels" in case.verdict().false
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("queries", [1, 2])
+def test_noise_of_a_guard_is_walked_through_and_a_tenth_of_it_is_convicted(
+    outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch, queries: int
+) -> None:
+    """Three coins, class counts unknown: every labelling and all noise, against what the certificate says of coins."""
+    walked = sys.modules["walked"]
+    board = f"guarded-board(noise=0.5, decimals=0, answers={queries})"
+    case = outsiders.Tiny(labels=(0, 1, 0), stages=(board,), metrics=("accuracy",), queries=queries, classes=2)
+    threat = case.threat()
+    (guard,) = threat.defences
+    terms = attrs.evolve(guard.certificate(threat).terms, counts_known=False, perfect=None)
+    assert certify(terms).now == pytest.approx(terms.public.noise.distance() / 2)
+
+    def gained() -> float:
+        every = itertools.product((0, 1), repeat=3)
+        seen = {labels: case._transcripts(threat, labels, queries, [0]) for labels in every}
+        assert all(sum(seen[labels].values()) == pytest.approx(1) for labels in seen)
+        return walked._posterior(seen, 2)[0] - 0.5
+
+    assert 0.1 < gained() <= certify(terms).now
+    right = walked._told_with
+    monkeypatch.setattr(walked, "_told_with", lambda variance, ends: right(variance / 100, ends))
+    assert gained() > certify(terms).now
+
+
+@pytest.mark.long
+def test_every_policy_of_a_guard_with_noise_is_walked(outsiders: ModuleType) -> None:
+    noisy = [one for one in sys.modules["walked"].GUARDED if "noise=" in one]
+    assert len(noisy) == 4
+    for one in noisy:
+        labels = (0, 1) if "flip=" in one else (0, 1, 0, 1)
+        case = outsiders.Tiny(labels=labels, stages=(one,), metrics=("accuracy",), queries=1, classes=2)
+        seen = case.verdict()
+        few = 6 if "bits=" in one else 7  # of so few bits all is refused, of each labelling in one way
+        assert (seen.claims > 0, seen.walked >= few, seen.false) == (True, True, "")
 
 
 def test_a_subset_of_a_subset_as_it_was_counted_is_convicted(

@@ -111,7 +111,7 @@ def test_an_effect_or_a_proof_of_ones_own_making_certifies_no_gradient(said: Eff
 
 
 @pytest.mark.parametrize("noise", [ClippedLaplace(), ClippedGaussian()], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("stranger", [Unknown(stage="mine"), Lengthened()], ids=["unknown", "lengthened"])
+@pytest.mark.parametrize("third_party", [Unknown(stage="mine"), Lengthened()], ids=["unknown", "lengthened"])
 def test_a_clip_gives_no_proof_back_that_a_stranger_took(noise: GradientDefence, third_party: Effect[Any]) -> None:
     """Wherever it stands: samples that grow behind a clip reach the noise, and who says nothing may do so."""
     stages = (noise, Saying(said=third_party), GradientClip(order=1))
@@ -184,6 +184,7 @@ class Telling(ScoreDefence):
         return ask(labels, query) + float(labels @ 2.0 ** -np.arange(11, 11 + labels.size))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["accuracy", "roc-auc", "reciprocal-rank"])
 def test_answers_moved_by_who_sees_the_labels_take_more_values_than_the_metric_counts(name: str) -> None:
     """Found by attacking it: all 40 labels in one query, where 74.7 % and a chance of 2e-10 were certified."""

@@ -6,7 +6,9 @@ labels, begun, which had answered two submissions.
 
 from __future__ import annotations
 
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import attrs
@@ -15,6 +17,7 @@ from click.testing import CliRunner
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import Attack, Channel, Defence
+from labelinf_core.plugin.markers import CONTRACT
 
 BEGUN = Path(__file__).with_name("begun_by_0_1")
 
@@ -33,6 +36,7 @@ def board(tmp_path: Path) -> Path:
     return tmp_path / "board.toml"
 
 
+@pytest.mark.long
 def test_a_guard_goes_on_under_the_terms_it_was_begun_with(board: Path) -> None:
     """Known class totals cost bits when it was begun, and cost less since; its certificate is that of then."""
     assert "more than 20.3 points" in labelinf("guard", "status", board)
@@ -44,6 +48,7 @@ def test_a_guard_goes_on_under_the_terms_it_was_begun_with(board: Path) -> None:
     assert "more than 20.3 points" in labelinf("guard", "status", board)
 
 
+@pytest.mark.long
 def test_a_run_is_shown_and_compared(tmp_path: Path) -> None:
     zipfile.ZipFile(BEGUN / "run.zip").extractall(tmp_path)
     shown = labelinf("report", tmp_path)
@@ -52,6 +57,38 @@ def test_a_run_is_shown_and_compared(tmp_path: Path) -> None:
     assert "no more than before" in labelinf("compare", tmp_path, tmp_path)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("given", [["--out", "runs/old"], ["--resume"]])
+def test_a_run_is_not_continued_and_is_read_still(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was proved along other roads; what it holds stays as it is."""
+    monkeypatch.chdir(tmp_path)
+    zipfile.ZipFile(BEGUN / "run.zip").extractall(tmp_path / "runs" / "old")
+    record = tmp_path / "runs" / "old" / "run.sqlite"
+    before = record.read_bytes()
+    said = labelinf("matrix", BEGUN / "suite.toml", *given, status=2)
+    assert said == (
+        "labelinf: --out runs/old holds a run of labelinf 0.1, which proved and counted along other roads, so that it "
+        "cannot be continued: labelinf report runs/old shows what it has finished; choose another directory to begin "
+        "anew.\n"
+    )
+    assert record.read_bytes() == before
+    assert "guarded-board 0.5" in labelinf("report", "runs/old")
+    labelinf("matrix", BEGUN / "suite.toml", "--trials", "1", "--workers", "0")
+    assert len(list(Path("runs").iterdir())) == 2
+
+
+@pytest.mark.long
+def test_a_run_of_today_says_by_which_contract_it_was_played(tmp_path: Path) -> None:
+    """So that it is continued."""
+    for trials in ("1", "2"):
+        labelinf("matrix", BEGUN / "suite.toml", "--trials", trials, "--workers", "0", "--out", tmp_path)
+    with closing(sqlite3.connect(tmp_path / "run.sqlite")) as record:
+        assert record.execute("SELECT value FROM meta WHERE key = 'contract'").fetchone() == (str(CONTRACT),)
+
+
+@pytest.mark.long
 def test_a_suite_is_played(tmp_path: Path) -> None:
     shown = labelinf("matrix", BEGUN / "suite.toml", "--trials", "1", "--out", tmp_path / "run")
     assert "broken, certified" in shown

@@ -7,11 +7,13 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import Result
 
 Labelinf = Callable[..., Result]
 
 
+@pytest.mark.long
 def test_recovered_labels_stand_beside_the_evidence(labelinf: Labelinf, fakes: Path) -> None:
     result = labelinf("attack", "fake-reader", "--labels", "fake-labels", "--scorer", "float64", "--show", "2")
 
@@ -37,6 +39,7 @@ def test_labels_come_back_in_the_users_order_and_names(labelinf: Labelinf, tmp_p
     assert [row["record"] for row in rows] == [str(i) for i in range(9)]
 
 
+@pytest.mark.long
 def test_a_real_scorer_gives_its_labels_away(labelinf: Labelinf, tmp_path: Path) -> None:
     """A function of the user's, found in the current directory, through scikit-learn's own log_loss."""
     (tmp_path / "board.py").write_text("from sklearn.metrics import log_loss\ndef score(y, p): return log_loss(y, p)\n")
@@ -48,6 +51,7 @@ def test_a_real_scorer_gives_its_labels_away(labelinf: Labelinf, tmp_path: Path)
     assert "recovered  40 of 40 labels" in result.stdout
 
 
+@pytest.mark.long
 def test_a_defence_changes_what_is_recovered(labelinf: Labelinf, fakes: Path) -> None:
     options = ["--labels", "fake-labels(n=200)", "--scorer", "float64", "--seed", "3"]
 
@@ -57,6 +61,7 @@ def test_a_defence_changes_what_is_recovered(labelinf: Labelinf, fakes: Path) ->
     assert "recovered  200 of 200" not in result.stdout
 
 
+@pytest.mark.long
 def test_a_broken_promise_is_loud(labelinf: Labelinf, fakes: Path) -> None:
     result = labelinf("attack", "fake-liar", "--labels", "fake-labels", "--scorer", "float64")
 
@@ -90,6 +95,7 @@ def test_an_attack_is_played_on_its_own_channel(labelinf: Labelinf) -> None:
     assert "of 20 labels" in result.stdout
 
 
+@pytest.mark.long
 def test_a_users_own_features_are_trained_on(labelinf: Labelinf, tmp_path: Path) -> None:
     rows = "".join(f"{i},{i % 2},{i % 2 + i / 100},{(i * 7) % 5}\n" for i in range(60))
     (tmp_path / "d.csv").write_text("id,outcome,a,b\n" + rows)
@@ -113,6 +119,7 @@ def test_a_mistake_is_named_by_its_option(labelinf: Labelinf) -> None:
         assert told in result.stderr
 
 
+@pytest.mark.long
 def test_a_machine_can_read_a_bout(labelinf: Labelinf, fakes: Path) -> None:
     result = labelinf("attack", "fake-reader", "--labels", "fake-labels", "--show", "2", "--json")
 

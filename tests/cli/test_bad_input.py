@@ -50,6 +50,7 @@ def test_a_label_file_that_cannot_be_used(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.long
 def test_a_missing_column_or_file(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_text("label\na\nb\n")
 
@@ -92,12 +93,14 @@ def test_an_output_directory_that_cannot_be_written(labelinf: Labelinf, suite: s
     assert "--out file/run: a run record cannot be kept there" in told(labelinf("matrix", suite, "--out", "file/run"))
 
 
+@pytest.mark.long
 def test_an_output_directory_of_another_run(labelinf: Labelinf, suite: str) -> None:
     labelinf("matrix", suite, "--workers", "0", "--out", "here")
 
     assert "--out here holds another run" in told(labelinf("matrix", suite, "--seed", "1", "--out", "here"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scorer", "sentence"),
     [
@@ -121,6 +124,7 @@ def test_a_scorer_that_does_not_work_is_found_before_the_run(
     assert not (tmp_path / "here" / "results.json").exists()
 
 
+@pytest.mark.long
 def test_a_scorer_that_fails_in_mid_run_fails_only_its_trials(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     (tmp_path / "scorers_of_mine.py").write_text(SCORERS)
     text = (tmp_path / suite).read_text().replace('"float64"', '"scorers_of_mine:late"')
@@ -150,6 +154,7 @@ def test_an_option_out_of_range(labelinf: Labelinf, suite: str, options: list[st
     assert "Invalid value" in result.stderr
 
 
+@pytest.mark.long
 def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -> None:
     assert "no attack is called 'prime-block'. Did you mean 'prime-blocks'" in told(labelinf("attack", "prime-block"))
     assert "this is a grid of 2 bouts" in told(

@@ -112,6 +112,7 @@ def test_groups_are_refused_where_nothing_heeds_them(labelinf: Labelinf, tmp_pat
     assert "--groups belongs to labels of your own" in labelinf("bounds", "--records", "9", "--groups", "p").stderr
 
 
+@pytest.mark.long
 def test_bounds_and_advise_speak_of_the_gain_over_a_perfect_model(labelinf: Labelinf, tmp_path: Path) -> None:
     """Half of the records are as good as known: 3 points over a model that is right on 86.8 % are .226 of the rest."""
     own = tmp_path / "y.csv"

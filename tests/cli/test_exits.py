@@ -10,7 +10,7 @@ import attrs
 import pytest
 from click.testing import Result
 
-from labelinf_core.cli.exits import TABLE, Exit
+from labelinf_core.contracts.exits import TABLE, Exit
 from labelinf_core.evaluator.records import Trial
 from labelinf_core.evaluator.store import Store
 
@@ -29,6 +29,7 @@ def test_the_table_stands_in_the_help_and_in_the_docs(labelinf: Labelinf) -> Non
     assert [int(code) for code in re.findall(r"\b(\d+) [a-z]", TABLE)] == [code.value for code in Exit]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
@@ -52,6 +53,7 @@ def test_what_a_status_means(labelinf: Labelinf, suite: str, arguments: list[str
     assert labelinf(*arguments).exit_code == status
 
 
+@pytest.mark.long
 def test_a_run_that_is_stopped_says_so(labelinf: Labelinf, suite: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*arguments: object) -> None:
         raise KeyboardInterrupt
@@ -61,6 +63,7 @@ def test_a_run_that_is_stopped_says_so(labelinf: Labelinf, suite: str, monkeypat
     assert labelinf("matrix", suite, "--workers", "0").exit_code == Exit.INTERRUPTED
 
 
+@pytest.mark.long
 def test_a_disk_that_is_full_in_mid_run_leaves_a_run_incomplete(
     labelinf: Labelinf, suite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,7 @@ def leaves(command: click.Command, context: click.Context) -> Iterator[tuple[str
         yield context.command_path, command
 
 
+@pytest.mark.long
 def test_every_command_takes_json_and_q() -> None:
     context = click.Context(main, info_name="labelinf")
     found = dict(leaves(main, context))
@@ -60,6 +61,7 @@ def test_every_command_takes_json_and_q() -> None:
         assert {"--json", "-q"} <= options, path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] * (name in ("attack", "metrics", "guard plan"))) for name in ASKED],
@@ -88,6 +90,7 @@ def timeless(document: Any) -> Any:
     return [timeless(item) for item in document] if isinstance(document, list) else document
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["json", "csv", "html", "junit", "sarif"])
 def test_every_format_of_a_run_is_printed_by_a_quiet_command(form: str, labelinf: Labelinf, suite: str) -> None:
     labelinf(*ASKED["matrix"], "-q")

@@ -29,6 +29,7 @@ def matrix(labelinf: Labelinf, suite: str, *options: str) -> Result:
     return labelinf("matrix", suite, "--workers", "0", *options)
 
 
+@pytest.mark.long
 def test_a_suite_is_played_and_kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     result = matrix(labelinf, suite)
 
@@ -41,6 +42,7 @@ def test_a_suite_is_played_and_kept(labelinf: Labelinf, suite: str, tmp_path: Pa
     assert result.stderr == ""
 
 
+@pytest.mark.long
 def test_json_is_what_is_kept_and_follows_the_schema(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     result = matrix(labelinf, suite, "--format", "json", "--out", "here")
 
@@ -48,6 +50,7 @@ def test_json_is_what_is_kept_and_follows_the_schema(labelinf: Labelinf, suite: 
     jsonschema.validate(json.loads(result.stdout), json.loads(SCHEMA.read_text()))
 
 
+@pytest.mark.long
 def test_csv_is_what_is_kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     result = matrix(labelinf, suite, "--format", "csv", "--out", "here")
 
@@ -55,6 +58,7 @@ def test_csv_is_what_is_kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> 
     assert len(cells(result)) == 4
 
 
+@pytest.mark.long
 def test_the_command_line_overrides_the_suite(labelinf: Labelinf, suite: str) -> None:
     result = matrix(labelinf, suite, "--trials", "1", "--seed", "5", "--queries", "3", "--format", "json")
 
@@ -63,6 +67,7 @@ def test_the_command_line_overrides_the_suite(labelinf: Labelinf, suite: str) ->
     assert all("queries=3" in cell["channel"] for cell in document["cells"])
 
 
+@pytest.mark.long
 def test_settings_have_the_names_of_a_suite(labelinf: Labelinf, suite: str) -> None:
     result = matrix(
         labelinf,
@@ -100,6 +105,7 @@ def test_a_channel_that_the_suite_does_not_play_is_one_sentence(labelinf: Labeli
     assert "--channel gradient: the suite plays nothing on it." in result.stderr
 
 
+@pytest.mark.long
 def test_classes_of_a_users_labels_are_named_in_full_only(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     """The names are values of the labels: one that occurs once is somebody's."""
     (tmp_path / "y.csv").write_text("id,verdict\n" + "".join(f"{i},{'sí' if i % 3 else 'nöö'}\n" for i in range(9)))
@@ -118,6 +124,7 @@ def test_classes_of_a_users_labels_are_named_in_full_only(labelinf: Labelinf, su
     assert "y.csv" in told[()]["title"]
 
 
+@pytest.mark.long
 def test_a_numpy_file_holds_labels_too(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     np.save(tmp_path / "y.npy", np.arange(30) % 3)
 
@@ -126,6 +133,7 @@ def test_a_numpy_file_holds_labels_too(labelinf: Labelinf, suite: str, tmp_path:
     assert json.loads(result.stdout)["labels"][0]["class_counts"] == [10, 10, 10]
 
 
+@pytest.mark.long
 def test_a_label_source_may_be_named_instead_of_a_file(labelinf: Labelinf, suite: str) -> None:
     result = matrix(
         labelinf, suite, "--labels", "fake-labels(n=20)", "--only", "fake-constant/none", "--format", "json"
@@ -134,6 +142,7 @@ def test_a_label_source_may_be_named_instead_of_a_file(labelinf: Labelinf, suite
     assert json.loads(result.stdout)["labels"][0]["n_records"] == 20
 
 
+@pytest.mark.long
 def test_attacks_and_defences_can_be_added_and_picked(labelinf: Labelinf, suite: str) -> None:
     rows = cells(
         matrix(labelinf, suite, "--attack", "fake-coin", "--defence", "fake-boast", "--only", "fake-coin/fake-boast",
@@ -143,6 +152,7 @@ def test_attacks_and_defences_can_be_added_and_picked(labelinf: Labelinf, suite:
     assert [(row["attack"], row["defences"]) for row in rows] == [("fake-coin(fails=0)", "fake-boast")]
 
 
+@pytest.mark.long
 def test_the_same_out_goes_on_and_the_same_results_come(labelinf: Labelinf, suite: str) -> None:
     first = matrix(labelinf, suite, "--out", "here", "--format", "json")
     again = matrix(labelinf, suite, "--out", "here", "--format", "json")
@@ -150,6 +160,7 @@ def test_the_same_out_goes_on_and_the_same_results_come(labelinf: Labelinf, suit
     assert again.stdout == first.stdout
 
 
+@pytest.mark.long
 def test_resume_finds_the_newest_run_of_the_plan(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     matrix(labelinf, suite)
     matrix(labelinf, suite, "--seed", "1")
@@ -160,6 +171,7 @@ def test_resume_finds_the_newest_run_of_the_plan(labelinf: Labelinf, suite: str,
     assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
+@pytest.mark.long
 def test_resume_without_a_run_says_so(labelinf: Labelinf, suite: str) -> None:
     result = matrix(labelinf, suite, "--resume")
 
@@ -167,6 +179,7 @@ def test_resume_without_a_run_says_so(labelinf: Labelinf, suite: str) -> None:
     assert result.stderr.startswith("labelinf: nothing to resume: no run under runs/ has this plan")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("gate", "only", "status"),
     [
@@ -187,6 +200,7 @@ def test_a_gate_decides_the_exit_status(
     assert result.exit_code == status
 
 
+@pytest.mark.long
 def test_a_faulty_plugin_is_told_and_the_run_goes_on(
     labelinf: Labelinf, suite: str, install_fake: Callable[..., Path]
 ) -> None:
@@ -209,6 +223,7 @@ def test_a_blocked_plugin_is_not_there(labelinf: Labelinf, suite: str) -> None:
     assert "plugin 'fakes' of labelinf-fakes 1.0 is blocked" in result.stderr
 
 
+@pytest.mark.long
 def test_worker_processes_give_the_same_results(labelinf: Labelinf, suite: str) -> None:
     here = matrix(labelinf, suite, "--format", "json", "--trials", "1")
 
@@ -241,6 +256,7 @@ def test_a_gate_on_leaks_does_not_open_for_attacks_that_failed(labelinf: Labelin
     assert "1 cell could not be played to the end" in both.stderr
 
 
+@pytest.mark.long
 def test_cells_can_be_left_out(labelinf: Labelinf, suite: str) -> None:
     result = labelinf("matrix", suite, "--exclude", "fake-reader", "--json", "--workers", "0")
 
@@ -249,6 +265,7 @@ def test_cells_can_be_left_out(labelinf: Labelinf, suite: str) -> None:
     assert "fake-reader" not in attacks
 
 
+@pytest.mark.long
 def test_a_dry_run_plays_nothing_and_estimates_by_what_was_recorded(
     labelinf: Labelinf, suite: str, tmp_path: Path
 ) -> None:
@@ -262,6 +279,7 @@ def test_a_dry_run_plays_nothing_and_estimates_by_what_was_recorded(
     assert "of processor time by recorded trials" in known.stdout
 
 
+@pytest.mark.long
 def test_a_dry_run_knows_what_is_left_of_a_private_run_and_tells_machines(
     labelinf: Labelinf, suite: str, tmp_path: Path
 ) -> None:
@@ -280,6 +298,7 @@ def test_a_dry_run_knows_what_is_left_of_a_private_run_and_tells_machines(
     assert "it prints text, or --json" in refused.stderr
 
 
+@pytest.mark.long
 def test_quiet_prints_nothing_and_keeps_everything(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     result = labelinf("matrix", suite, "-q", "--out", "run", "--workers", "0")
 
@@ -297,6 +316,7 @@ def test_options_that_do_not_fit_are_told_before_anything_is_played(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.long
 def test_leaks_are_sarif_for_a_code_host(labelinf: Labelinf, suite: str) -> None:
     result = labelinf("matrix", suite, "--format", "sarif", "--workers", "0")
 
@@ -307,6 +327,7 @@ def test_leaks_are_sarif_for_a_code_host(labelinf: Labelinf, suite: str) -> None
     assert {found["level"] for found in run["results"]} <= {"error", "warning", "note"}
 
 
+@pytest.mark.long
 def test_a_scorer_that_was_edited_is_played_again(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     """What its file was when its games were played is kept with them; other cells stay as they are."""
     (tmp_path / "edited_board.py").write_text("from sklearn.metrics import log_loss as score\n")

@@ -42,6 +42,7 @@ KINDS = [
 PLAYED = {"defence", "bound", "channel", "attack --channel output"}  # by default; all are among the slow tests
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind", [kind if kind in PLAYED else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 )
@@ -58,6 +59,7 @@ def test_it_keeps_the_contract_as_it_stands(labelinf: Labelinf, tmp_path: Path, 
     assert " 0 passed" not in checked.stdout
 
 
+@pytest.mark.long
 def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
     labelinf("plugins", "new", "labelinf-my-idea", "--kind", "noise")
     environment = installed(tmp_path / "labelinf-my-idea")
@@ -68,6 +70,7 @@ def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
     assert tested.returncode == 0, tested.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["loss", "metric"])
 def test_what_its_readme_says_runs(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
     labelinf("plugins", "new", "labelinf-my-idea", "--kind", kind)
@@ -79,6 +82,7 @@ def test_what_its_readme_says_runs(labelinf: Labelinf, tmp_path: Path, kind: str
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_passes_its_own_lint(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
     pytest.importorskip("ruff")

@@ -204,6 +204,7 @@ def labelinf_components():
 '''
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.timeout(180)
 def test_a_strangers_defence_and_attack(

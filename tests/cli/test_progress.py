@@ -77,6 +77,7 @@ LONG = {
 DEAR = ("plugins check", "audit client", "audit scorer")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command", [pytest.param(each, marks=[pytest.mark.slow] if each in DEAR else []) for each in LONG]
 )
@@ -92,6 +93,7 @@ def test_long_work_says_how_far_it_is(command: str, labelinf: Labelinf, suite: s
     assert labelinf(*LONG[command], "-q").stdout == ""
 
 
+@pytest.mark.long
 def test_a_recorded_game_says_how_long_the_next_takes(labelinf: Labelinf, suite: str, shown: Shown) -> None:
     labelinf(*LONG["matrix"])
     labelinf("attack", "fake-reader", "--labels", "fake-labels")

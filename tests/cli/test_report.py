@@ -32,11 +32,13 @@ def kept(labelinf: Labelinf, suite: str, tmp_path: Path, played_once: Path) -> P
     return Path(shutil.copytree(played_once, tmp_path / "runs" / "first"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("form", "file"), [("json", "results.json"), ("csv", "results.csv"), ("html", "report.html")])
 def test_a_report_is_what_was_kept(labelinf: Labelinf, kept: Path, form: str, file: str) -> None:
     assert labelinf("report", str(kept), "--format", form).stdout == (kept / file).read_text()
 
 
+@pytest.mark.long
 def test_the_last_run_is_the_default_whatever_it_is_called(labelinf: Labelinf, suite: str, kept: Path) -> None:
     labelinf("matrix", suite, "--workers", "0", "--seed", "7", "--out", "runs/a-later-one")
 

@@ -24,6 +24,7 @@ print("IMPORTED", *(name for name in {heavy!r} if name in sys.modules))
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [["--help"], ["plugins"], ["plugins", "--json"], ["matrix", "--help"]])
 def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
     code = PROBE.format(arguments=arguments, heavy=HEAVY)
@@ -50,6 +51,7 @@ def test_the_module_is_the_command() -> None:
     assert done.stdout.startswith("labelinf, version ")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGTERM") or os.name == "nt", reason="no such signals here")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_stopped_while_it_is_imported_it_says_so(tmp_path: Path, name: str) -> None:
@@ -69,6 +71,7 @@ def test_stopped_while_it_is_imported_it_says_so(tmp_path: Path, name: str) -> N
     assert process.returncode == 130
 
 
+@pytest.mark.long
 def test_what_a_shell_has_put_into_the_background_is_not_stopped_from_the_keyboard(tmp_path: Path) -> None:
     """A shell has such a command ignore SIGINT, while it starts and while it plays."""
     (tmp_path / "asked.py").write_text(

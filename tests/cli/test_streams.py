@@ -23,6 +23,7 @@ def test_any_encoding_will_do(encoding: str) -> None:
     assert "S16" in done.stdout.decode(encoding)
 
 
+@pytest.mark.long
 def test_ascii_is_written_in_plain_letters() -> None:
     """Dots between facts were the characters xb7; an infinite noise was u221e."""
     given = ["bounds", "--records", "20", "--shares", ".5,.5", "--queries", "3"]
@@ -84,6 +85,7 @@ def test_names_that_are_no_text_are_played_written_and_printed(tmp_path: Path) -
     assert b"Traceback" not in seen.stderr
 
 
+@pytest.mark.long
 def test_a_hook_that_fails_is_named_and_stops_no_command(
     install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,7 @@ def test_a_text_is_one_printable_line(value: object, text: str) -> None:
     assert type(gate.clean(value)) is str
 
 
+@pytest.mark.long
 @given(st.text(st.characters(exclude_categories=())), st.integers(1, 50))
 def test_every_text_can_be_printed_and_stays_short(text: str, longest: int) -> None:
     found = gate.clean(text, longest)

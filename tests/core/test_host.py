@@ -133,6 +133,7 @@ def test_blocking_what_is_not_installed_is_an_error() -> None:
         Host.load(blocked={"nobody"})
 
 
+@pytest.mark.long
 def test_a_name_with_two_providers_belongs_to_neither(install_fake: InstallFake) -> None:
     install_fake("first", entry="first", module="first_p", source=good("contested"))
     install_fake("rival", entry="rival", module="rival_p", source=good("contested"))

@@ -80,6 +80,7 @@ def test_the_walk_would_find_labels_that_lie_about() -> None:
     assert any(holds(thing, np.array([1, 0, 1])) for thing in public_reach(Leaky()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("module", ["labelinf_core", "labelinf_core.cli", "labelinf_core.specs"])
 def test_listing_imports_nothing_heavy(module: str) -> None:
     assert discovery_imports(module) == frozenset()

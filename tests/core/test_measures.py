@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import (
+    Equal,
     Guess,
     Outcome,
     Overlap,
@@ -112,6 +113,31 @@ def test_the_chance_of_an_overlap_is_that_of_the_best_multiset() -> None:
         assert Overlap(size=size).chance(truth, n_classes) == pytest.approx(best / truth.size)
 
 
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.7, 0.2, 0.1), (0.25, 0.25, 0.5), (1.0, 0.0)])
+def test_a_blind_guess_of_groups_is_worth_what_the_best_of_all_multisets_is(shares: tuple[float, ...]) -> None:
+    """Every multiset against every group, each as probable as its shares say."""
+    for size in (1, 2, 4):
+        groups = list(itertools.product(range(len(shares)), repeat=size))
+
+        def worth(guess: tuple[int, ...], groups: list[tuple[int, ...]] = groups) -> float:
+            return sum(
+                math.prod(shares[k] for k in group) * min(guess.count(k), group.count(k))
+                for group in groups
+                for k in {*guess}
+            )
+
+        best = max(map(worth, itertools.combinations_with_replacement(range(len(shares)), size)))
+        assert Overlap(size=size).blind(shares) == pytest.approx(best / size)
+    assert Equal().blind(shares) == Overlap(size=1).blind(shares) == max(shares)
+
+
+def test_what_is_blind_is_counted_of_uniform_classes_and_else_of_the_private_labels() -> None:
+    assert count([0, 0], Equal(), records=np.array([1, 3])).chance == 0.5
+    assert count([0, 0], Equal(), planted=np.array([1, 1])).chance == 0.5
+    assert count([0, 0], Equal(), planted=np.array([1, 1]), uniform=True).chance == pytest.approx(1 / 3)
+    assert count([0, 0], Overlap(size=2), records=np.array([1, 3])).chance == Overlap(size=2).blind((0.5, 0.25, 0.25))
+
+
 def test_a_placebo_is_counted_by_the_measure_of_its_trial() -> None:
     """By equality its guesses would be wrong, or right, where the trial's own are not."""
     redrawn = Redrawn(guess=Guess(labels=np.array([1.2, 9.0])), values=np.array([1.0, 3.0]))
@@ -160,7 +186,7 @@ def test_a_tolerance_is_a_number_from_zero(tolerance: Any) -> None:
 CHANNELS = '''
 import attrs, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_core.contracts.components import Attack, Channel, Guess, Sets, Trialled, Within
+from labelinf_core.contracts.components import Attack, Channel, Guess, Overlap, Sets, Trialled, Within
 from labelinf_core.contracts.threat import ThreatModel
 
 labelinf_contract = 2
@@ -187,11 +213,37 @@ class Constant(Attack):
     def run(self, seen, rng):
         return Guess(labels=np.full(seen.shape, 2.5) if seen.dtype.kind == "f" else np.arange(10))
 
+@attrs.frozen(kw_only=True)
+class Lying(ThreatModel):
+    """States what a blind guess gets."""
+
+    stated: float = 0.0
+
+    @property
+    def baseline(self):
+        return self.stated
+
 class Of(Channel):
     default_labels = "digits"
 
     def undefended(self, setting):
         return ThreatModel(n_records=setting.data.n_records, n_classes=10, prior=(0.1,) * 10)
+
+@attrs.frozen(kw_only=True)
+class Groups(Of):
+    """Tells all classes of a group of four, and whatever is stated of blind guesses."""
+
+    stated: float = 0.0
+    reads: bool = True
+
+    def undefended(self, setting):
+        return Lying(n_records=setting.data.n_records, n_classes=10, prior=(0.1,) * 10, stated=self.stated)
+
+    def trial(self, setting, *, curator_rng, attack_rng):
+        records = curator_rng.choice(setting.data.n_records, 80, replace=False)
+        told = setting.data.labels[records] if self.reads else np.tile([1, 2, 3, 4], 20)
+        guess = setting.attack.run(told, attack_rng)
+        return Trialled(guess=guess, records=records, measure=Overlap(size=4), queries=1)
 
 @attrs.frozen(kw_only=True)
 class Pay(Of):
@@ -220,6 +272,8 @@ def labelinf_components():
     for channel in ("pay", "batch"):
         for name in ("Reader", "Constant"):
             yield item(Kind.ATTACK, channel + "-" + name.lower(), name, channel)
+    yield item(Kind.ATTACK, "groups-reader", "Reader", "groups")
+    yield item(Kind.CHANNEL, "groups", "Groups", None)
     yield item(Kind.CHANNEL, "pay", "Pay", None)
     yield item(Kind.CHANNEL, "batch", "Batch", None)
 '''
@@ -249,3 +303,29 @@ def test_a_channel_of_somebody_elses_is_counted_by_its_measure(
 
     one = CliRunner().invoke(main, ["attack", f"{channel}-reader", "--channel", channel, "--show", "3"])
     assert "right" in one.output or "%" in one.output, one.output
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stated", [0.0, 1.0])
+@pytest.mark.parametrize(("reads", "verdict"), [("true", "broken, observed"), ("false", "held so far")])
+def test_what_a_channel_states_of_blind_guesses_decides_nothing(
+    stated: float,
+    reads: str,
+    verdict: str,
+    install_fake: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever it states, too little or too much: who reads is seen, and a constant is none that does."""
+    install_fake("labelinf-measured", entry="measured", module="measured_plugin", source=CHANNELS)
+    monkeypatch.chdir(tmp_path)
+    Path("suite.toml").write_text(
+        f'title = "t"\ntrials = 20\n[[matrix]]\nchannel = "groups"\nstated = {stated}\nreads = {reads}\n'
+        'labels = ["digits"]\nattacks = ["groups-reader"]\ndefences = ["none"]\n'
+    )
+    found = CliRunner().invoke(main, ["matrix", "suite.toml", "--workers", "0", "--json", "--full"])
+    assert found.stdout, found.stderr
+    (cell,) = json.loads(found.stdout)["cells"]
+    digits = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
+    assert cell["baseline"] == pytest.approx(Overlap(size=4).blind([n / 1797 for n in digits]), abs=1e-12)
+    assert cell["verdict"] == verdict

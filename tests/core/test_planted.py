@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Attack, Channel, Defence, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError, InputError
-from labelinf_core.contracts.planted import PlantedChannel
+from labelinf_core.contracts.planted import PlantedChannel, Round
 from labelinf_core.contracts.threat import ThreatModel
 
 
@@ -84,6 +84,27 @@ def test_labels_come_uniformly_whatever_the_shares_of_the_label_set() -> None:
     ]
     counts = np.bincount(np.concatenate([labels for labels in planted if labels is not None]), minlength=4)
     assert counts.min() > 200  # of 1 200; 300 are expected, with a deviation of 15
+
+
+def test_labels_that_the_core_has_not_planted_prove_no_epsilon() -> None:
+    """A channel that draws samples with their labels, nine in ten of one class, and shows nothing at all."""
+
+    @attrs.frozen(kw_only=True)
+    class Samples(Whispered):
+        def begin(self, data: LabelSet, threat: Any, rng: np.random.Generator) -> Round:
+            return Round(labels=(rng.random(40) < 0.1).astype(np.intp), view=np.zeros(40, dtype=np.intp))
+
+    @attrs.frozen(kw_only=True)
+    class Sworn(Samples):
+        uniform: ClassVar[bool] = True
+
+        def begin(self, data: LabelSet, threat: Any, rng: np.random.Generator) -> Round:
+            return super().begin(data, threat, rng)
+
+    outcome = played(Samples(), Listener())
+    assert outcome.n_correct > 30
+    assert (outcome.audited, outcome.placebo) == (None, None)
+    assert played(Sworn(), Listener()).audited is not None  # whose word it is stands in its own body
 
 
 def test_a_guess_of_another_shape_is_the_attacks_failure() -> None:

@@ -142,6 +142,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.dictionaries(st.sampled_from(["alpha", "b", "n_queries"]), VALUES, max_size=3))
 def test_a_spec_reads_back_as_it_was_written(params: dict[str, Any]) -> None:

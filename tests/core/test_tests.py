@@ -7,6 +7,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[1]
 PRODUCT = ("labelinf", "labelinf_core", "labelinf_scores", "labelinf_gradients", "labelinf_outputs", "labelinf_privacy")
 PRODUCT += ("labelinf_guard", "labelinf_data", "labelinf_papers")
@@ -78,6 +80,7 @@ def _arguments(node: ast.FunctionDef | ast.ClassDef) -> Iterator[str]:
         yield from (arg.arg for arg in node.args.args)
 
 
+@pytest.mark.long
 def test_every_test_reaches_something_of_the_product() -> None:
     idle = [
         test
@@ -86,19 +89,6 @@ def test_every_test_reaches_something_of_the_product() -> None:
         if not (test := f"{file.relative_to(TESTS)}: {name}").startswith(OURSELVES)
     ]
     assert idle == []
-
-
-def test_what_is_listed_as_long_is_there() -> None:
-    listed = (TESTS / "long.txt").read_text(encoding="utf-8").splitlines()
-    stale = []
-    for file, _, rest in (line.partition("::") for line in listed):
-        name = rest.partition("[")[0]
-        if not (TESTS.parent / file).is_file() or f"def {name}(" not in (TESTS.parent / file).read_text(
-            encoding="utf-8"
-        ):
-            stale.append(f"{file}::{name}")
-    assert listed == sorted(set(listed))
-    assert stale == []  # python .ci/long.py writes the list anew
 
 
 def test_the_walk_finds_what_only_does_the_arithmetic_of_a_paper() -> None:

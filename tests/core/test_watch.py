@@ -41,6 +41,7 @@ def test_a_copy_that_a_plugin_forks_does_not_go_on_with_our_work() -> None:
     assert said("-c", FORKS).stdout == "once\n"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is of Linux")
 def test_memory_is_limited_to_what_the_user_says() -> None:
     assert said("-c", ASKS, LABELINF_MEMORY="0.3").stdout == "no more\n"
@@ -57,6 +58,7 @@ def test_a_limit_that_is_no_number_of_gigabytes_is_the_users_mistake(
         memory_limit(1)
 
 
+@pytest.mark.long
 def test_the_command_line_tells_it_in_one_sentence() -> None:
     told = said("-m", "labelinf_core", "theorems", LABELINF_MEMORY="lots")
 
@@ -66,6 +68,7 @@ def test_the_command_line_tells_it_in_one_sentence() -> None:
     )
 
 
+@pytest.mark.long
 def test_a_fault_of_our_own_is_shown_without_its_text() -> None:
     """The text of an exception may quote a label; where it was raised cannot."""
     code = "from labelinf_core.cli import _status\ndef command(): raise KeyError('SECRET'[:6].lower())\n"

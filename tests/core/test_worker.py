@@ -58,6 +58,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, __name__, module)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scorer", "told"), FAULTY)
 def test_a_scorer_that_hangs_or_exits_is_one_sentence_in_every_function(
     scorer: Callable[..., float], told: str
@@ -77,6 +78,7 @@ def test_a_module_that_exits_when_it_is_imported_is_named(tmp_path: Path, monkey
         li.bounds(records=4, scorer="leaves_at_once:score")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("line", "how"), [("os._exit(7)", "exit code 7"), ("raise KeyboardInterrupt", "raised Key")])
 def test_a_command_names_the_users_module_that_ended_it(tmp_path: Path, line: str, how: str) -> None:
     """It said that *the command* had ended, or that the user had stopped it."""
@@ -89,6 +91,7 @@ def test_a_command_names_the_users_module_that_ended_it(tmp_path: Path, line: st
     assert how in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "line",
     [
@@ -145,6 +148,7 @@ def test_what_it_keeps_between_calls_it_keeps_and_nothing_it_says_is_quoted() ->
     assert not seen
 
 
+@pytest.mark.long
 def test_it_is_lost_once_and_its_copy_ends_with_whoever_asks() -> None:
     aside = Aside(name="tells", function=lambda leave: os._exit(2) if leave else os.getpid())
     child = aside(False)
@@ -191,6 +195,7 @@ def test_the_time_of_a_part_is_its_own_and_what_is_under_way_is_heard() -> None:
     assert told == [("asking", 1, 2)] * 2
 
 
+@pytest.mark.long
 def test_a_copy_that_hangs_ends_with_an_asker_that_is_killed(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     asker = subprocess.Popen([sys.executable, "-c", ASKER, str(note)])

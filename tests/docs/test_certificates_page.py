@@ -61,6 +61,7 @@ def _named(column: str) -> set[str]:
     return set(re.findall(r"`([\w.-]+)`", column))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", sorted(GAMES))
 def test_every_certified_defence_has_a_row(room: str) -> None:
     """What is proved, in which arithmetic, by whom, and which attack was tried hardest."""

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import labelinf as li
 from labelinf_core.cli import main
-from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.exits import Exit
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.suite import read_suite
 from labelinf_core.plugin.host import Host
@@ -98,6 +98,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_the_cheap_commands_of_the_readme_run(folder: Path) -> None:
     cheap = [words for words in typed("README.md") if words[0] in CHEAP]
 
@@ -147,6 +148,7 @@ def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails(loaded: Callable[[
     assert "made up allows 51.0%" in bench.above({"cells": [cell]})[0]
 
 
+@pytest.mark.long
 def test_the_games_of_an_entry_are_those_that_are_played_today(loaded: Callable[[Path], ModuleType]) -> None:
     """A new setting of the channel drew other noise, and no recorded run but *outputs* could be played again."""
     bench, host = loaded(ROOT / "benchmarks" / "labelbench.py"), Host.load()

@@ -39,6 +39,7 @@ def test_the_annotated_attack_is_about_twenty_lines() -> None:
     assert len(lines) <= 28
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("contributed")
 def test_the_annotated_attack_recovers_labels_and_keeps_the_contract() -> None:
     played = CliRunner().invoke(main, ["attack", "one-by-one", "--labels", "made(n_records=30)", "--show", "0"])

@@ -67,6 +67,7 @@ def prose() -> dict[str, str]:
     return {place: CODE.sub(" ", text) for place, text in texts.items()}
 
 
+@pytest.mark.long
 def test_the_spelling_is_british() -> None:
     found = {place: sorted({*AMERICAN.findall(text)}) for place, text in prose().items()}
 

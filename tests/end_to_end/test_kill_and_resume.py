@@ -93,6 +93,7 @@ def test_a_killed_run_resumed_equals_an_uninterrupted_one(folder: Path) -> None:
     assert finished(folder, f"killed-{attempt}", "--workers", "2") == whole
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be looked at here")
 def test_workers_do_not_outlive_a_killed_run(folder: Path) -> None:
@@ -111,6 +112,7 @@ def test_workers_do_not_outlive_a_killed_run(folder: Path) -> None:
     assert not any(map(alive, workers))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
 @pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])

@@ -39,6 +39,7 @@ def labelinf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Labelinf:
     return run
 
 
+@pytest.mark.long
 def test_it_joins_the_shipped_suite_and_the_report_has_its_columns(labelinf: Labelinf, tmp_path: Path) -> None:
     only = ["--only", "partition", "--only", "most-frequent-class"]
     played = labelinf("matrix", "quick", *only, "--trials", "2", "--workers", "0", "--out", "run", "-v")
@@ -73,6 +74,7 @@ def test_advice_turns_its_knobs(labelinf: Labelinf) -> None:
     )
 
 
+@pytest.mark.long
 def test_theory_and_attack_read_their_channel_from_the_attack_or_defence(labelinf: Labelinf) -> None:
     bounds = labelinf("bounds", "--records", "60", "--queries", "2", "--defence", "randomised-answers(flip=0.4)")
     attack = labelinf("attack", "partition", "--labels", "made(n_records=30, seed=2)", "--show", "3")
@@ -91,6 +93,7 @@ def test_a_new_attack_for_it_works_as_written(labelinf: Labelinf, tmp_path: Path
     assert isinstance(compile(source, "attack.py", "exec").co_names, tuple)
 
 
+@pytest.mark.long
 def test_its_own_audit_says_what_answers_gave_away(labelinf: Labelinf, tmp_path: Path) -> None:
     def audited(*rows: str) -> Result:
         (tmp_path / "a.csv").write_text("\n".join(["one,other,equal", *rows]) + "\n")

@@ -30,6 +30,7 @@ def played(folder: Path, *options: str) -> dict[tuple[str, str], dict[str, Any]]
     }
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_attacks_recover_real_labels_through_scikit_learns_own_log_loss(tmp_path: Path) -> None:
     cells = played(tmp_path, "--trials", "1", "--only", "*blocks/none", "--only", "majority/none")

@@ -159,6 +159,7 @@ def tables(rng: np.random.Generator, game: object, n_tables: int = 400) -> int:
     return sum(any(game(rng) for _ in range(5)) for _ in range(n_tables))  # type: ignore[operator]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_trials", [1, 2, pytest.param(20, marks=pytest.mark.slow)])
 def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> None:
     proved = implied(ceiling(0.6, game=PerGame(share=0.6)))
@@ -170,6 +171,7 @@ def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> N
     assert tables(np.random.default_rng(1), game) <= 35
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n_trials", "often"),
     [
@@ -309,3 +311,8 @@ def test_placebos_are_corrected_for_the_number_of_cells() -> None:
     lucky, plain = (Placebo(n_correct=n, n_records=100, chance=0.5) for n in (63, 50))
     assert void_verdicts({"lucky": lucky})
     assert not void_verdicts({"lucky": lucky, **{f"cell {i}": plain for i in range(9)}})
+
+
+def test_a_placebo_that_happens_once_in_a_hundred_times_is_void() -> None:
+    assert void_verdicts({"cell": Placebo(n_correct=1, n_records=1, chance=0.01)})
+    assert not void_verdicts({"cell": Placebo(n_correct=1, n_records=1, chance=0.0101)})

@@ -57,6 +57,7 @@ def forked(folder: Path, plan: Plan, bench: TrialRunner, largest: int = 0) -> in
     return child
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(
@@ -77,6 +78,7 @@ def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(
     assert played(tmp_path / "run", plan, bench) == plain
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("largest", [1_000, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
     plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, largest: int

@@ -43,6 +43,7 @@ def plan(plan_of: PlanOf) -> Plan:
     return plan_of(["strongest"], ["none"], channel="score")
 
 
+@pytest.mark.long
 def test_one_that_is_certain_of_every_label_plays_alone(plan: Plan) -> None:
     implied = at(plan, fake_coin=Implied(place=9), hybrid=Implied(promise=CERTAIN, place=0), hadamard=Implied(place=1))
 
@@ -52,6 +53,7 @@ def test_one_that_is_certain_of_every_label_plays_alone(plan: Plan) -> None:
     assert "none can do better" in str(next(iter(chosen.values())))
 
 
+@pytest.mark.long
 def test_without_certainty_all_play_that_may_be_the_strongest(plan: Plan) -> None:
     implied = at(
         plan,
@@ -68,6 +70,7 @@ def test_without_certainty_all_play_that_may_be_the_strongest(plan: Plan) -> Non
     assert {str(field) for field in chosen.values()} == {"strongest of 3 of 5 that fit"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("known", "played"),
     [
@@ -81,6 +84,7 @@ def test_who_plays_where_none_of_the_strongest_fits(plan: Plan, known: dict[str,
     assert names(plan, choose(plan, at(plan, **known))) == played
 
 
+@pytest.mark.long
 def test_a_list_is_a_restriction_and_is_said_to_be_one(plan_of: PlanOf) -> None:
     plan = plan_of(["fake-coin", "majority"], ["none"])
 
@@ -90,6 +94,7 @@ def test_a_list_is_a_restriction_and_is_said_to_be_one(plan_of: PlanOf) -> None:
     assert plan.installed["score"] >= 26
 
 
+@pytest.mark.long
 def test_all_is_every_one_and_a_name_beside_the_strongest_is_played_in_any_case(plan_of: PlanOf) -> None:
     every, beside = (
         plan_of(["all"], ["none"], channel="score"),
@@ -114,6 +119,7 @@ def summary(directory: Path, plan: Plan, executor: object) -> tuple[Results, int
     return results, asked
 
 
+@pytest.mark.long
 def test_who_cannot_do_better_is_not_asked_and_a_stranger_always_plays(
     tmp_path: Path, plan_of: PlanOf, bench: TrialRunner
 ) -> None:
@@ -142,6 +148,7 @@ def _quick(cell: Cell) -> bool:
     return name in ("hybrid", "binary-weights", "hadamard", "fake-coin", "majority", "doubling", "ulp-grid")
 
 
+@pytest.mark.long
 def test_the_order_of_answers_does_not_change_who_plays(plan: Plan) -> None:
     """Whatever is asked beyond what was needed changes nothing: the first in order that is certain plays."""
     certain = [cell.id for cell in plan.cells][2:6]

@@ -46,6 +46,7 @@ def plan(plan_of: PlanOf) -> Plan:
     return plan_of(["fake-reader(pause=0.02)", "fake-coin(fails=0.3)"], ["none", "fake-noise"], trials=6)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_a_parcel_holds_the_labels_and_is_refused_where_versions_differ(
     plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,7 @@ def tasks_of(plan: Plan) -> list[Task]:
     return [*(Imply(cell=cell) for cell in plan.cells), *plays]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-hangs", "fake-dies", "fake-raises", "fake-coin", "fake-reader"], ["none"], trials=1)
@@ -51,6 +52,7 @@ def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench:
         assert (there.n_correct, there.queries, there.evidence) == (here.n_correct, here.queries, here.evidence)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none"], trials=1)
@@ -63,6 +65,7 @@ def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: TrialRunner) -> 
     assert "UnknownNameError: no attack is called 'fake-coin'" in result.message
 
 
+@pytest.mark.long
 def test_tasks_are_drawn_only_as_they_are_needed(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none"], trials=3)
     drawn: list[Task] = []
@@ -91,6 +94,7 @@ class Listening:
             yield from InProcess(self.bench).perform(group)
 
 
+@pytest.mark.long
 def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_asked_once(
     plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +142,7 @@ def test_a_worker_passes_over_what_another_knows_while_there_is_something_else(p
     assert [pool._batch(asks) for _ in range(5)] == [[new], [mine], [theirs], [theirs], []]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.timeout(120)  # a hang that nobody ends lasts longer
 def test_in_process_play_leaves_strangers_to_a_copy_where_who_hangs_or_dies_costs_itself(

@@ -149,6 +149,7 @@ def zoo(install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     return install
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     "ways",
@@ -193,6 +194,7 @@ def alive(process: int) -> bool:
         return False
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("names", [("deadly",), pytest.param(("deadly", "endless"), marks=pytest.mark.slow)])
 def test_a_bound_that_nobody_named_costs_itself_and_is_named(
@@ -219,6 +221,7 @@ np.mean = np.sum = lambda *a, **k: 0.25
 """
 
 
+@pytest.mark.long
 def test_whoever_plans_and_sums_up_has_imported_nothing_of_a_stranger(
     zoo: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -274,6 +277,7 @@ def labelinf_components():
 '''
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_advice_and_theory_outlast_a_strangers_defence(
     install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch
@@ -319,6 +323,7 @@ def labelinf_components():
 '''
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
@@ -339,6 +344,7 @@ def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
     assert "moody_plugin" not in sys.modules
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None]) -> None:
@@ -356,6 +362,7 @@ def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None
     assert "zoo_plugin" not in sys.modules
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_scorer_of_the_users_own_that_hangs_or_ends_its_process_costs_its_cells_only(

@@ -18,6 +18,7 @@ PlanOf = Callable[..., Plan]
 FAKES = "plugin 'fakes' of labelinf-fakes 1.0"
 
 
+@pytest.mark.long
 def test_a_trial_is_kept_as_it_was(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-reader"], ["none"]).cells
 
@@ -28,6 +29,7 @@ def test_a_trial_is_kept_as_it_was(plan_of: PlanOf, bench: TrialRunner) -> None:
     assert trial.seconds > 0
 
 
+@pytest.mark.long
 def test_abstentions_and_wrong_guesses_do_not_count(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-constant"], ["none"]).cells
 
@@ -62,6 +64,7 @@ def test_labels_that_change_after_planning_are_noticed(plan_of: PlanOf, bench: T
     assert trial.message == "InputError: the labels fake-labels(n=14) changed after the run was planned."
 
 
+@pytest.mark.long
 def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-reader"], [["fake-none", "fake-boast"]]).cells
 
@@ -78,6 +81,7 @@ def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, be
     assert "loss" not in implied.threat
 
 
+@pytest.mark.long
 def test_behind_a_stage_that_says_nothing_no_attack_promises_and_no_stage_denies(
     plan_of: PlanOf, bench: TrialRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +96,7 @@ def test_behind_a_stage_that_says_nothing_no_attack_promises_and_no_stage_denies
     assert "nothing is known of mine: of what is behind it, the worst" in implied.notes
 
 
+@pytest.mark.long
 def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-constant"], ["none"]).cells
 
@@ -104,6 +109,7 @@ def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, be
     assert implied.status is Status.OK
 
 
+@pytest.mark.long
 def test_a_refusal_is_kept_with_its_reason(plan_of: PlanOf, bench: TrialRunner) -> None:
     (cell,) = plan_of(["fake-picky"], ["none"]).cells
 
@@ -112,6 +118,7 @@ def test_a_refusal_is_kept_with_its_reason(plan_of: PlanOf, bench: TrialRunner) 
     assert (implied.status, implied.message, implied.promise) == (Status.REFUSED, "needs a full moon", None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -156,6 +163,7 @@ def test_the_attacks_randomness_depends_on_the_whole_game_and_not_on_versions(pl
     assert streams[0] != draws(attack_rng(plan.cells[0], 0, 1)) != draws(attack_rng(plan.cells[0], 1, 0))
 
 
+@pytest.mark.long
 def test_every_attack_meets_the_same_order_of_labels(plan_of: PlanOf, bench: TrialRunner) -> None:
     """The reader recovers what the curator holds: its guess, before it is put back in order, is the order itself."""
     plan = plan_of(["fake-reader", "fake-reader(confidence=0.9)"], ["none", "fake-none"])

@@ -59,6 +59,7 @@ def test_without_a_promise_a_success_is_observed(results: Results) -> None:
     assert verdicts(results, "fake-noise(scale=0.004)")["fake-reader"] is Verdict.BROKEN_OBSERVED
 
 
+@pytest.mark.long
 def test_one_trial_is_enough_to_see_a_leak(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-reader", "fake-constant"], ["fake-noise(scale=1e-9)"], labels=["fake-labels(n=40)"], trials=1)
     store = Store.open(tmp_path / "one", plan)
@@ -68,6 +69,7 @@ def test_one_trial_is_enough_to_see_a_leak(tmp_path: Path, plan_of: PlanOf, benc
     store.close()
 
 
+@pytest.mark.long
 def test_a_result_above_a_ceiling_is_a_contradiction(results: Results) -> None:
     found = verdicts(results, "fake-boast")
 
@@ -105,6 +107,7 @@ def test_a_record_without_anything_still_has_results(tmp_path: Path, plan_of: Pl
     store.close()
 
 
+@pytest.mark.long
 def test_labels_read_from_memory_without_a_query_are_void(plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-reader"], ["fake-noise(scale=1)"], labels=["fake-labels(n=40)"])
     implied = attrs.evolve(bench.imply(plan.cells[0]), promise=None)
@@ -203,6 +206,7 @@ def peak(folder: Path, plan: Plan, trials: int) -> int:
     return found
 
 
+@pytest.mark.long
 def test_memory_does_not_grow_with_trials(tmp_path: Path, plan_of: PlanOf) -> None:
     """But for three whole numbers a trial, of one cell at a time; a trial of this record has 400 bytes of JSON."""
     plan = plan_of(["fake-coin"], ["none", "fake-noise"])
@@ -214,6 +218,7 @@ def test_memory_does_not_grow_with_trials(tmp_path: Path, plan_of: PlanOf) -> No
     assert many - few < 100 * 540
 
 
+@pytest.mark.long
 def test_what_is_written_is_what_was_counted_whatever_becomes_of_the_record(
     tmp_path: Path, plan_of: PlanOf, bench: TrialRunner
 ) -> None:

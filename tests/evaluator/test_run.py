@@ -86,6 +86,7 @@ def played(directory: Path, plan: Plan, executor: object) -> tuple[str, str]:
     return as_json(results), as_csv(results)
 
 
+@pytest.mark.long
 def test_order_changes_nothing(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     plain = played(tmp_path / "plain", plan, InProcess(bench))
 
@@ -93,6 +94,7 @@ def test_order_changes_nothing(tmp_path: Path, plan: Plan, bench: TrialRunner) -
         assert played(tmp_path / str(seed), plan, Shuffled(bench, random.Random(seed), window=seed + 2)) == plain
 
 
+@pytest.mark.long
 def test_a_crash_gives_the_cell_up_the_same_way_in_any_order(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     plain = played(tmp_path / "plain", plan, Dying(bench, random.Random(0), window=1))
 
@@ -102,6 +104,7 @@ def test_a_crash_gives_the_cell_up_the_same_way_in_any_order(tmp_path: Path, pla
     assert ends.count("crashed") == 2  # once in each of the two cells, and nothing after it
 
 
+@pytest.mark.long
 def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     plain = played(tmp_path / "plain", plan, InProcess(bench))
 
@@ -114,6 +117,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path: Path, plan: Plan
     assert played(tmp_path / "stopped", plan, InProcess(bench)) == plain
 
 
+@pytest.mark.long
 def test_a_complete_run_does_nothing_more(tmp_path: Path, plan: Plan, bench: TrialRunner) -> None:
     first = played(tmp_path, plan, InProcess(bench))
 
@@ -125,6 +129,7 @@ def test_a_complete_run_does_nothing_more(tmp_path: Path, plan: Plan, bench: Tri
     assert played(tmp_path, plan, Idle()) == first
 
 
+@pytest.mark.long
 def test_progress_counts_up_to_the_size(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none", "fake-none"], trials=2)
     seen: list[int] = []
@@ -136,6 +141,7 @@ def test_progress_counts_up_to_the_size(tmp_path: Path, plan_of: PlanOf, bench: 
     store.close()
 
 
+@pytest.mark.long
 def test_a_mistake_is_told_before_anything_is_played(tmp_path: Path, plan_of: PlanOf, bench: TrialRunner) -> None:
     plan = plan_of(["fake-coin"], ["none"], settings={"scorer": ["float64", "math:pi", "math:fsum"]})
     store = Store.open(tmp_path, plan)

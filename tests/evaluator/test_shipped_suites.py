@@ -35,6 +35,7 @@ def test_every_shipped_suite_can_be_planned(builder: Builder, name: str) -> None
     assert plan.cells
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Kind.ATTACK, Kind.DEFENCE])
 def test_the_gradient_suite_plays_everything_of_its_channel(builder: Builder, kind: Kind) -> None:
     cells = make_plan(read_suite("gradients", HOST), builder, "gradients").cells
@@ -64,6 +65,7 @@ def _lines(cells: Iterable[Cell]) -> dict[tuple[str, ...], list[Cell]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

@@ -218,6 +218,7 @@ def test_a_row_that_is_gone_is_told(tmp_path: Path, plan: Plan, cell: str) -> No
         Store.reopen(tmp_path)
 
 
+@pytest.mark.long
 def test_damage_anywhere_is_a_sentence_or_changes_nothing(tmp_path: Path, plan: Plan, cell: str) -> None:
     """200 places drawn at random, eight bytes at each: read back are the same trials, or one sentence says why not."""
     kept(tmp_path, plan, cell, *range(3))

@@ -98,6 +98,7 @@ def check(
             assert f"bad-{kind}-{way} 1.0 was left out" in errors or way == "nonsense", errors
 
 
+@pytest.mark.long
 @pytest.mark.timeout(200)
 def test_a_faulty_plugin_costs_its_own_cells_and_is_named(
     zoo: ModuleType, fakes: Path, install_fake: Callable[..., Path], tmp_path: Path

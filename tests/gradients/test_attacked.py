@@ -84,6 +84,7 @@ def certified(channel: GradientChannel, data: LabelSet, *defences: GradientDefen
     return min((line.accuracy for line in GradientCertificate().ceilings(threat)), default=1.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("defences", "ceiling"),
     [

@@ -165,6 +165,7 @@ def test_a_client_that_is_silent_about_some_classes_does_not_send_the_largest_en
     assert rare.recognised
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("optimiser", Optimiser)
 def test_local_training_is_recognised(network: Perceptron, optimiser: Optimiser) -> None:
     training = Training(optimiser=optimiser, steps=6, rate=1e-3 if optimiser.adaptive else 0.02)
@@ -205,6 +206,7 @@ def test_clipped_records_are_told_from_a_clipped_mean(network: Perceptron) -> No
     assert found.clip == pytest.approx(2.0, rel=1e-3)
 
 
+@pytest.mark.long
 def test_clients_that_are_summed_are_attacked_together(network: Perceptron) -> None:
     """Four clients of two records each: the sum is all that is seen, and what each does is known."""
     bunch = load_bunch("digits")
@@ -255,6 +257,7 @@ def test_a_batch_is_one_observation() -> None:
     assert of_batches(np.array([32]), 32, tried=1).low < 0.1
 
 
+@pytest.mark.long
 def test_what_knows_nothing_of_the_labels_is_no_leak() -> None:
     """Batches whose records all have one class: a guess fits them wholly or not at all. Its p-value is exact."""
     rng, pool = np.random.default_rng(0), np.repeat(np.arange(10), 40)
@@ -297,6 +300,7 @@ def test_an_attack_that_does_not_suit_the_module_has_not_failed() -> None:
     assert (broken.unfit, broken.failed) == ("", "the client fails.")
 
 
+@pytest.mark.long
 def test_labels_and_records_are_told_apart_by_other_labels(network: Perceptron) -> None:
     """A client that learns labels of its own gives its records' classes away all the same, by the records alone."""
     honest = audited(network, lambda classes, rng: classes, batch=1)
@@ -309,6 +313,7 @@ def test_labels_and_records_are_told_apart_by_other_labels(network: Perceptron) 
     assert not own_labels.leaks or (own_labels.control is not None and own_labels.control.by_records)
 
 
+@pytest.mark.long
 def test_ten_lines_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ten_lines_of_mine.py").write_text(TEN_LINES)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -322,6 +327,19 @@ def test_ten_lines_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found["scores"][0]["correct"] == found["n_records"] == 64
     assert found["change"].startswith("clipped-gaussian(")
     assert len(TEN_LINES.strip().splitlines()) <= 10
+
+
+@pytest.mark.long
+def test_attacks_that_show_nothing_pass_no_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One label of one is no evidence, and ended with 0: the client sends its gradient as it is."""
+    (tmp_path / "one_of_mine.py").write_text(TEN_LINES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    command = ["audit", "client", "one_of_mine:update", "--model", "one_of_mine:make", "--samples", "1", "--own", "100"]
+    done = CliRunner().invoke(main, command)
+
+    assert done.exit_code == 3, done.output
+    assert "NO LEAK SHOWN" in done.output
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,7 @@ def test_a_shielded_update_is_clipped_as_a_whole_and_holds_every_parameter() -> 
     assert np.abs(empty["a"]).max() < 0.02
 
 
+@pytest.mark.long
 def test_the_change_is_tried_on_the_client_itself() -> None:
     """Batches of four, two clients summed."""
     bunch, network = load_bunch("digits"), Perceptron.random((64, 16, 10), np.random.default_rng(0), dtype="float32")

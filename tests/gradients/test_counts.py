@@ -164,6 +164,7 @@ def test_every_count_attack_answers_any_batch_with_counts_of_its_size(
         assert guessed.sum(axis=1).tolist() == [batch, batch]
 
 
+@pytest.mark.long
 @few
 @given(seed=st.integers(0, 10_000), n_classes=st.integers(5, 10), scale=st.floats(0.1, 3))
 def test_linear_programmes_never_miss_a_class_that_is_present(seed: int, n_classes: int, scale: float) -> None:

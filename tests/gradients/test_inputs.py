@@ -139,6 +139,7 @@ defences = ["none"]
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("private", [False, True])
 def test_a_page_shows_images_of_public_records_and_of_private_ones_only_when_asked(
     tmp_path: Path, digits: LabelSet, private: bool

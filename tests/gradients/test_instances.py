@@ -170,6 +170,7 @@ def test_listing_counts_takes_no_more_than_what_is_asked_for() -> None:
     tracemalloc.stop()
 
 
+@pytest.mark.long
 def test_a_joint_search_ends_within_its_work_and_says_so() -> None:
     data = Digits().load()
     channel = GradientChannel(batch=6, samples=12, hidden=(32,), auxiliary=0, epochs=4, bias=False)
@@ -226,6 +227,7 @@ def test_nothing_is_claimed_of_a_zero_gradient() -> None:
     assert len(found.classes) == 0
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(
     seed=st.integers(0, 10_000),
@@ -287,6 +289,7 @@ def test_slopes_of_all_equations_are_derivatives() -> None:
         assert np.abs(slopes[:, at] - difference.ravel()).max() < 1e-6
 
 
+@pytest.mark.long
 def test_the_uncertainty_bounds_the_spread_that_noise_causes_and_not_by_much() -> None:
     network, features, labels, gradient = batch_of([2, 5, 5, 9], 14, seed=4)
     sizes = np.linalg.norm(gradient, axis=1, keepdims=True)
@@ -321,6 +324,7 @@ def test_the_same_record_twice_leaves_no_second_sample_to_find(labels: list[int]
     assert not found.complete
 
 
+@pytest.mark.long
 def test_labels_that_are_not_one_hot_are_not_explained() -> None:
     network, features, labels, _ = batch_of([2, 6], 8)
     soft = 0.8 * np.eye(8)[labels] + 0.2 / 8

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SUITE = """
 title = "gradients"
 trials = 2
@@ -20,6 +22,7 @@ defences = ["none", "gradient-sign"]
 """
 
 
+@pytest.mark.long
 def test_labels_come_out_of_gradients_of_a_trained_network(tmp_path: Path) -> None:
     (tmp_path / "suite.toml").write_text(SUITE)
     command = [sys.executable, "-m", "labelinf_core", "matrix", str(tmp_path / "suite.toml"), "--format", "json"]

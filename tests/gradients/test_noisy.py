@@ -100,6 +100,7 @@ def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return gradients, data.target[attacked], *features
 
 
+@pytest.mark.long
 def test_what_each_direction_reads_under_noise_of_variance_one(
     digits: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
 ) -> None:

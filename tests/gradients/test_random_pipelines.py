@@ -334,6 +334,7 @@ def test_what_the_fold_says_is_what_happens_in_many_games(defences: tuple[Gradie
     nothing_false(Game.of(defences, seed))
 
 
+@pytest.mark.long
 @given(PIPELINES, st.sampled_from(LIARS), PIPELINES)
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_who_says_too_little_is_found_out_or_misleads_nobody(

@@ -176,6 +176,7 @@ def test_what_cannot_be_reconstructed_is_one_sentence() -> None:
         reconstruct_noisy(network, gradients, family="auto")
 
 
+@pytest.mark.long
 def test_the_paper_network_is_reconstructed_beyond_110_decibels() -> None:
     """A median over 110 dB at float32, and the equations as printed, without the slope, far behind."""
     table = clean_table(100, (0, 3))

@@ -51,6 +51,7 @@ def test_counts_beat_the_blind_guess_and_what_is_published(
     assert ours >= max(overlap(digits, other, **settings) for other in (PriorGuess(), Yin(), Llg())) - 0.02
 
 
+@pytest.mark.long
 def test_what_was_learnt_of_few_samples_is_judged_on_others() -> None:
     """Gradients that say nothing: in large batches of the same few samples a posterior finds what is not there."""
     chosen = []

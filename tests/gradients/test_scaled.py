@@ -147,6 +147,7 @@ def odd_gradients(rng: np.random.Generator, make_labels: Callable[..., Any], *, 
     return labels, {"gradients": gradients, "weights": weights, "bias": bias, "nonnegative": positive, "family": given_}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scaled", [False, True], ids=["exact", "unknown factor"])
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1))

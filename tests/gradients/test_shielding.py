@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 
 import labelinf as li
-from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.client import ClientAudit, audit_client
-from labelinf_gradients.audit.command import _answer, _costs, _lines, _status, _stopped
+from labelinf_gradients.audit.command import _answer, _costs, _lines, _stopped
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
@@ -168,6 +169,7 @@ def audited(seed: int = 0) -> ClientAudit:
     return audit_client(client, data, Builder(Host.load()), samples=32, batch=1, **settings)
 
 
+@pytest.mark.long
 def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
     held = audited()
     loose = attrs.evolve(held, enough=False)
@@ -175,11 +177,11 @@ def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
     assert held.shield == ClippedGaussian(norm=1, multiplier=3)
     assert not held.leaks
     assert held.baseline < held.allows < held.baseline + 0.1
-    assert _status(held) is Exit.DONE
+    assert held.status is Exit.DONE
     assert "any attack has at most" in _stopped(held)
     assert "larger multiplier" not in _stopped(held)
     assert _lines(held)[-1].startswith("ceiling      1")
-    assert _status(loose) is Exit.INCONCLUSIVE
+    assert loose.status is Exit.INCONCLUSIVE
     assert "more than --gain allows" in _stopped(loose)
 
 
@@ -192,9 +194,9 @@ def test_what_a_proof_allows_is_no_leak_however_sure_it_is(p_value: float, corre
 
     assert held.held
     assert not held.leaks
-    assert _status(held) is Exit.DONE
+    assert held.status is Exit.DONE
     assert _answer(held).leaks.startswith("HELD")
-    assert _status(loose) is (Exit.FOUND if p_value <= 0.01 and correct == 14 else Exit.INCONCLUSIVE)
+    assert loose.status is (Exit.FOUND if p_value <= 0.01 and correct == 14 else Exit.INCONCLUSIVE)
 
 
 def test_what_beats_a_shield_takes_its_proof_back() -> None:
@@ -205,7 +207,7 @@ def test_what_beats_a_shield_takes_its_proof_back() -> None:
     )
 
     assert beaten.refuted
-    assert not beaten.understood
+    assert beaten.word is AuditWord.UNSHOWN
     assert _stopped(beaten).startswith("nothing known")
     assert _costs(beaten) == ""
     assert "none as it is" in _lines(beaten)[-1]
@@ -230,9 +232,12 @@ def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_
         lambda y: {"n": {"a": y[0]}},
     ):
         assert told(more)
-    assert not found_with(tells_more=True).understood
+    assert found_with(tells_more=True, **SHIELDED).word is AuditWord.UNSHOWN
     assert any("beside parameters" in line for line in _lines(found_with(tells_more=True)))
-    assert found_with(tells_more=False).understood
+    assert found_with(**SHIELDED).word is AuditWord.CERTIFIED
+
+
+SHIELDED: dict[str, Any] = {"shield": ClippedGaussian(), "enough": True}
 
 
 def found_with(**more: Any) -> ClientAudit:

@@ -172,6 +172,7 @@ def refined(problem: Problem, pattern: Pattern, low: float, high: float) -> floa
     return float((low + high) / 2)
 
 
+@pytest.mark.long
 @settings(max_examples=50)
 @example(seed=1356, n_classes=4, family="mixup")  # rounding alone is as large as what two classes are given
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(3, 9), family=st.sampled_from(FAMILIES))

@@ -147,6 +147,19 @@ def test_a_family_that_was_declared_is_printed_as_a_condition() -> None:
     assert not li.recover(gradients, weights).recovery.condition
 
 
+def test_class_weights_are_a_condition_of_soft_labels_behind_an_unknown_factor() -> None:
+    """Weighing classes makes a mixed label another mixed label and a factor: .87 and .13 were called .94 and .06."""
+    rng = np.random.default_rng(0)
+    label, weighed = np.eye(8)[1] * 0.6 + np.eye(8)[4] * 0.4, np.where(np.arange(8) == 4, 3.0, 1.0)
+    weights, feature = rng.normal(size=(8, 30)), rng.normal(size=30)
+    scores = np.exp(weights @ feature)
+    gradient = np.outer(scores / scores.sum() * (weighed * label).sum() - weighed * label, feature)
+    found = li.recover(gradient, weights, scaled=True)
+    assert found.hard[0] == 4  # and it is class 1
+    assert "If every class weighs alike in the loss." in " ".join(found.lines())
+    assert li.recover(gradient, weights).status[0].value == "unexplained"
+
+
 def searched(search: Any, seed: int, worlds: int) -> tuple[int, int]:
     rng, n_unique, n_wrong = np.random.default_rng(seed), 0, 0
     for _ in range(worlds):

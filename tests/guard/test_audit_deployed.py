@@ -48,6 +48,7 @@ def state_of(folder: Path) -> list[tuple[str, str]]:
     return [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
 
 
+@pytest.mark.long
 def test_a_board_that_keeps_its_target_ends_with_0_and_is_asked_nothing(tmp_path: Path) -> None:
     board = begun(tmp_path, share=0.1, gain=0.1)
     before = Board.open(board)
@@ -64,6 +65,7 @@ def test_a_board_that_keeps_its_target_ends_with_0_and_is_asked_nothing(tmp_path
     after.close()
 
 
+@pytest.mark.long
 def test_a_board_that_tells_all_leaks_whatever_it_was_begun_with(tmp_path: Path) -> None:
     board = begun(tmp_path, share=1.0, gain=0.1, void="true")
     found = CliRunner().invoke(main, ["guard", "audit", str(board), "--json"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import stat
 import time
 from collections.abc import Callable
@@ -119,6 +120,7 @@ def test_the_budget_closes_the_board(begin: Begin, labels: np.ndarray) -> None:
     assert board.ledger.book.spent <= 100 * 1024
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seconds", "kinds"), [(60, (0, 1, 2, 4)), (1, (3,))])
 def test_what_cannot_be_scored_is_one_more_answer(
     begin: Begin, labels: np.ndarray, tmp_path: Path, seconds: int, kinds: tuple[int, ...]
@@ -145,6 +147,7 @@ def test_what_cannot_be_scored_is_one_more_answer(
         assert (board.ledger.book.entries[-1].symbol == 1001) == bool(kind)
 
 
+@pytest.mark.long
 def test_what_a_scorer_imports_takes_none_of_its_time(begin: Begin, labels: np.ndarray, tmp_path: Path) -> None:
     """A library that takes longer to import than a score may take charged honest teams for "could not be scored"."""
     (tmp_path / "ours.py").write_text("import time\ntime.sleep(2.5)\ndef score(labels, rows): return 0.25\n")
@@ -153,6 +156,7 @@ def test_what_a_scorer_imports_takes_none_of_its_time(begin: Begin, labels: np.n
     assert score(board, np.zeros(labels.size)) == "0.250"
 
 
+@pytest.mark.long
 def test_what_cannot_be_imported_is_said_to_the_host_and_charged_to_nobody(
     begin: Begin, labels: np.ndarray, tmp_path: Path
 ) -> None:
@@ -168,6 +172,7 @@ def test_what_cannot_be_imported_is_said_to_the_host_and_charged_to_nobody(
     assert not board.ledger.book.entries
 
 
+@pytest.mark.long
 def test_what_a_scorer_starts_ends_with_it(tmp_path: Path) -> None:
     """A process of its own that goes on holds the answer back, until the time is over; then both are gone."""
     (tmp_path / "ours.py").write_text(
@@ -459,6 +464,7 @@ def test_one_draw_of_noise_serves_no_two_sets_of_records(tmp_path: Path, monkeyp
     assert answers[0] != answers[1] or answers == ["1.000"] * 2
 
 
+@pytest.mark.long
 def test_noise_is_what_the_certificate_counts(begin: Begin, labels: np.ndarray) -> None:
     board = begin(POLICIES["noise"])
     rng = np.random.default_rng(0)
@@ -646,7 +652,9 @@ def test_a_second_board_of_the_same_labels_is_told_of_the_first(
     write_board(tmp_path, PLAIN)
     for name, told in (("board.toml", False), ("second.toml", True)):
         assert ("scores the same file of labels" in command("init", name).output) == told
-    assert (tmp_path / "labels.csv.boards").read_text() == "board.toml\nsecond.toml\n"  # and nothing of the labels
+    note = [line.split("\t") for line in (tmp_path / "labels.csv.boards").read_text().splitlines()]
+    assert [path for path, _ in note] == ["board.toml", "second.toml"]
+    assert all(re.fullmatch("[0-9a-f]{16}", mark) for _, mark in note)  # and nothing of the labels
     assert (tmp_path / "labels.csv.boards").stat().st_mode & 0o077 == 0
     assert "second.toml scores the same file" in command("status", "board.toml", "--seconds", "1").output
 
@@ -708,6 +716,7 @@ def test_a_range_that_nobody_said_is_not_made_up(tmp_path: Path, labels: np.ndar
             Board.init(write_board(tmp_path, metric=f"{metric}\n{said}"), clock=StepClock())
 
 
+@pytest.mark.long
 def test_five_commands_from_a_csv_to_a_final_release(
     command: Callable[..., Result], tmp_path: Path, labels: np.ndarray
 ) -> None:

@@ -102,6 +102,7 @@ def twins(begun_twins: Callable[..., tuple[Path, Path, Path]]) -> Twins:
     return lambda text: begun_twins(text, {"ours.py": OWN.encode(), **submissions()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in sorted(BOARDS)],

@@ -119,6 +119,7 @@ def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
         assert answer(settings, labels, canonical(settings, ids, header, table)) == said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", ["mae", "mse", "rmse"])
 def test_an_exported_scorer_of_values_says_what_a_board_says(metric: str) -> None:
     rng = np.random.default_rng(8)
@@ -261,6 +262,7 @@ def test_a_second_export_has_the_split_and_the_replaced_labels_of_the_first(flip
         export(path, "kaggle", tmp_path / "third")
 
 
+@pytest.mark.long
 def test_kaggle_runs_in_an_empty_interpreter_with_pandas_only(tmp_path: Path) -> None:
     """Public scores are byte-identical under flipped private labels; every refusal is visible and constant."""
     pandas = pytest.importorskip("pandas")
@@ -338,6 +340,7 @@ def harness(platform: str, folder: Path, submission: str | None) -> tuple[int, b
     return done.returncode, done.stdout, done.stderr, {p.name: p.read_bytes() for p in results.iterdir()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("platform", ["codabench", "grand-challenge"])
 def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) -> None:
     """Files, output and exit status are byte-identical under flipped private labels, scored or refused."""
@@ -361,6 +364,7 @@ def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) 
     assert not runs[0][1][3]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("platform", sorted(PLATFORMS))
 def test_scorers_of_values_leak_nothing_of_private_rows_either(platform: str, tmp_path: Path) -> None:
     import pandas

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import attrs
@@ -18,6 +19,7 @@ from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.certificate.gain import (
     binary_entropy,
     bits_of_gain,
+    blind,
     counts_bits,
     effective_number,
     gain_of_bits,
@@ -31,7 +33,9 @@ from labelinf_guard.certificate.noise import (
     record_bits,
     score_variance,
 )
-from labelinf_guard.certificate.statement import Part, Terms, certify
+from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
+from labelinf_guard.certificate.statement import Part, Terms, certify, counted, thousandths
+from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import draw_split
 from labelinf_privacy.words import SeededWords
 from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
@@ -521,18 +525,209 @@ def test_certificates_are_sober(n, share, perfect, known, bits, noise, final, gr
         (1, 7, 30),
         (-3, 9, 30),
         (-12, -4, 30),
+        (2, 9, 24),
+        (0, 1, Fraction(1, 4)),
+        (0, 9, Fraction(1, 2500)),
         (0, 90_000, 10**9),
         (5, 90_000, 10**9),
         (-40_000, 40_000, 10**9),
+        (-90_000, -300, 10**9),
+        (-(1 << 14), (1 << 14) - 1, 410**2),
     ],
 )
-def test_a_lattice_sum_is_the_plain_sum_from_above(first: int, last: int, variance: int) -> None:
-    """Whatever end is nearest to 0, and however many integers one block holds."""
-    at = np.arange(-12 * math.isqrt(variance), 12 * math.isqrt(variance) + 1, dtype=np.float64)
-    weights = np.exp(-(at**2) / (2 * variance))
+def test_a_lattice_sum_is_the_plain_sum_from_above(first: int, last: int, variance: int | Fraction) -> None:
+    """Whatever end is nearest to 0, however few steps a deviation has, and however many integers one block holds."""
+    reach = 12 * math.isqrt(math.ceil(variance)) + 1
+    at = np.arange(-reach, reach + 1, dtype=np.float64)
+    weights = np.exp(-(at**2) / (2 * float(variance)))
     plain = math.log(weights[(at >= first) & (at <= last)].sum() / weights.sum())
     found = lattice_log(first, last, Fraction(variance))
     assert plain <= found <= plain + 1e-7
+
+
+def test_a_distance_is_a_probability() -> None:
+    assert StepNoise(moved=10_000, answers=1, variance=Fraction(25)).distance() == 1
+    assert StepNoise(moved=1, answers=2, variance=Fraction(24)).distance() == 1
+
+
+def test_who_knows_the_counts_pays_for_twice_the_move_and_for_no_more() -> None:
+    """One label moves together with one other."""
+    known = record_bits(100, 0.1, classes=2, left=0.3, counts_known=True)
+    assert known == record_bits(100, 0.2, classes=2, left=0.3)
+
+
+def wide(number: Fraction) -> Decimal:
+    """As a decimal number of fifty digits."""
+    with localcontext() as context:
+        context.prec = 50
+        return Decimal(number.numerator) / Decimal(number.denominator)
+
+
+def log2(number: Fraction) -> Decimal:
+    """The logarithm with fifty digits."""
+    with localcontext() as context:
+        context.prec = 50
+        return wide(number).ln() / Decimal(2).ln()
+
+
+def test_what_is_proved_is_rounded_up() -> None:
+    """Against fifty digits: never below, and above by next to nothing."""
+    third, ln2 = Fraction(1, 3), Decimal(2).ln()
+    left = Fraction(0.3)
+    told = 1 + left * (1 - left) * Fraction(0.1) ** 2
+    kept = Fraction(0.75), Fraction(0.25)
+    sure, replaced = Fraction(0.7) * kept[0] + left * kept[1], left * kept[0] + Fraction(0.7) * kept[1]
+    exact = {
+        record_bits(100, 0.1, classes=2, left=0.3): 50 * log2(told),
+        record_bits(100, 0.1, classes=3, left=0.5): wide(Fraction(0.1) ** 2 * 100 / 3) / ln2,
+        record_bits(100, 0.1, classes=2, left=0.5, grouped=True): wide(Fraction(0.1) ** 2 * 50) / ln2,
+        capacity_bits(7, third, Fraction(2)): Decimal(7) / 2 * log2(1 + third / 2),
+        order_bits(30, 4): log2(Fraction(30 * 29 * 28 * 27)),
+        order_bits(3, 9): log2(Fraction(6)),
+        StepNoise(moved=3, answers=2, variance=Fraction(5)).mu: (Decimal(18) / 5).sqrt(),
+        response_gain(Fraction(1, 4), 2, 0.3): wide(left / 2),
+        response_epsilon(Fraction(1, 4), 3): log2(Fraction(6)) * ln2,
+        response_bits(9, Fraction(1, 4), 2, 0.3): 9 * (entropy(sure, replaced) - entropy(*kept)),
+        response_bits(9, Fraction(1, 4), 3, 0.5): 9
+        * (log2(Fraction(3)) - entropy(Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))),
+        transcript_bits("scores", 10, 5): 5 * log2(Fraction(11)),
+        transcript_bits("ranks", 0, 5): log2(Fraction(720)),
+    }
+    for found, proved in exact.items():
+        assert proved < Decimal(found) <= proved * (1 + Decimal("1e-8"))
+
+
+def entropy(*shares: Fraction) -> Decimal:
+    """In bits, with fifty digits."""
+    return -sum(wide(share) * log2(share) for share in shares)
+
+
+def test_a_sum_of_coins_varies_as_much_as_is_said_and_no_more() -> None:
+    """All labellings, in whole numbers."""
+    sums = [sum(row) for row in itertools.product((0, 1), repeat=6)]
+    mean = Fraction(sum(sums), len(sums))
+    varies = sum(((Fraction(told) - mean) / 6) ** 2 for told in sums) / len(sums)
+    assert score_variance(Fraction(1), 6, classes=2) == varies
+    assert score_variance(Fraction(1), 12, classes=2, effective=Fraction(6)) == varies
+
+
+def test_few_bits_are_worth_what_the_series_says_and_groups_of_one_are_records() -> None:
+    few = 1e-10
+    told = 2 * gain_of_bits(few, 1) ** 2 / math.log(2)  # 1 - h(1/2 - x), but for terms of the fourth order
+    assert few <= told * (1 + 1e-9) <= few * (1 + 1e-6)
+    assert [binary_entropy(share) for share in (0.0, 1.0)] == [0, 0]
+    for effective in (None, Fraction(40)):
+        assert gain_of_bits(3, 40, effective=effective) == gain_of_bits(3, 40)
+        assert bits_of_gain(0.1, 40, effective=effective) == bits_of_gain(0.1, 40)
+
+
+def test_a_line_is_above_the_mean_and_never_crossed_more_often_than_its_doubt() -> None:
+    """Ten coins, in whole numbers: nine or more are right with 11 / 1024, and six is the first count that is proved."""
+    nine = Fraction(sum(math.comb(10, k) for k in (9, 10)), 2**10)
+    for doubt, line in ((nine * Fraction(10**7 - 5, 10**7), 1.0), (nine * Fraction(10**6 + 5, 10**6), 0.9)):
+        assert game_line(0, 10, 0.5, doubt=float(doubt)) == line
+    assert game_line(0, 10, 0.5, doubt=0.99) == 0.6
+
+
+@pytest.mark.parametrize("bits", [980, 1100, 2000, 10_000, 24_000])
+def test_a_line_of_many_bits_is_that_of_whole_numbers(bits: int) -> None:
+    """25 000 coins. Of 10 000 bits one in a million was to be right on 62.2 %: who is told 10 000 labels has 70 %."""
+    line = game_line(bits, N, 0.5, doubt=2.0**-20)
+    assert line is not None
+    count = round(line * N)
+    assert count / N == line
+    term = tail = math.comb(N, N)
+    for k in range(N, count, -1):
+        term = term * k // (N - k + 1)
+        tail += term
+    below = tail + term * count // (N - count + 1)
+    assert tail << bits <= 1 << N - 20 < (below + (below >> 6)) << bits
+    assert line >= (bits + (N - bits) / 2) / N
+
+
+def test_no_line_is_drawn_of_all_bits_or_of_a_model_that_is_always_right() -> None:
+    assert game_line(math.inf, 100, 0.5, doubt=0.1) is None
+    assert game_line(0, 100, 1.0, doubt=0.1) is None
+    assert game_line(N, N, 0.5, doubt=0.1) is None
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("perfect", [None, 0.2, 0.9])
+@pytest.mark.parametrize("effective", [None, Fraction(10)])
+def test_bits_of_a_gain_are_worth_that_gain(classes: int, perfect: float | None, effective: Fraction | None) -> None:
+    """There and back; a model is never worse than a blind guess."""
+    assert blind(perfect, classes) == pytest.approx(0.1 if perfect == 0.9 else 1 - 1 / classes)
+    known = {"classes": classes, "perfect": perfect, "effective": effective}
+    assert gain_of_bits(bits_of_gain(0.07, 40, **known), 40, **known) == pytest.approx(0.07)
+    assert bits_of_gain(0.9, 40, **known) == math.inf
+
+
+def test_a_score_in_another_unit_varies_as_its_square() -> None:
+    for known in (False, True):
+        one, two = (score_variance(Fraction(span), 6, classes=2, counts_known=known) for span in (1, 3))
+        assert one is not None
+        assert two == 9 * one
+    assert score_variance(Fraction(1), 6, classes=2, counts_known=True) == Fraction(2, 4 * 6)  # twice that of coins
+
+
+BARE = Terms(classes=2, public=Part(labels=100), sealed=Part(labels=0))
+
+
+def test_a_certificate_that_proves_nothing_says_so_now_or_at_the_end() -> None:
+    told = attrs.evolve(BARE, public=Part(labels=100, bits=9.0))
+    assert certify(BARE).void
+    assert not certify(told).void
+    assert not certify(attrs.evolve(told, sealed=Part(labels=100), final=9.0)).void
+    assert certify(attrs.evolve(told, sealed=Part(labels=100), final=math.inf, public=BARE.public)).void
+
+
+def test_a_certificate_says_who_knows_the_counts_and_what_is_independent() -> None:
+    known, unknown = (certify(attrs.evolve(BARE, counts_known=one)).sentences()[0] for one in (True, False))
+    assert "features and the class counts; given that, labels of different records are independent" in known
+    assert "features, but not the class counts; given that" in unknown
+    groups = certify(attrs.evolve(BARE, group="patients", public=Part(labels=100, effective=Fraction(7))))
+    assert "labels of different patients are independent" in groups.sentences()[0]
+    assert "near a label" not in known
+    assert "guesses near a label" in certify(attrs.evolve(BARE, values=True)).sentences()[-1]
+    grouped = "groups of unequal size count as 7 of equal size"
+    assert [grouped in found.arithmetic() for found in (groups, certify(BARE))] == [True, False]
+
+
+def test_how_private_a_record_is_is_rounded_up_to_a_thousandth() -> None:
+    """moved**2 answers / 2 variance: 9 * 7 * .123 / 2 = 3.8745."""
+    noise = StepNoise(moved=3, answers=7, variance=Fraction(1000, 123))
+    said = " ".join(certify(attrs.evolve(BARE, public=Part(labels=100, noise=noise))).sentences())
+    assert "are 3.875-concentrated private" in said
+
+
+def test_the_arithmetic_names_replaced_labels_where_there_are_any() -> None:
+    flipped = certify(attrs.evolve(BARE, public=Part(labels=100, flip=Fraction(1, 5)))).arithmetic()
+    assert "every scored label was replaced by another class with probability 0.2, once" in flipped
+    assert not any("replaced" in line for line in certify(BARE).arithmetic())
+    assert "answers of the board: not limited; known class counts: 6.7 bits" in certify(BARE).arithmetic()
+    few = certify(attrs.evolve(BARE, public=Part(labels=100, bits=9.0)))
+    assert "answers of the board: 9.0 bits; known class counts: 6.7 bits" in few.arithmetic()
+    assert "knows the class counts" not in " ".join(few.sentences())  # no label is sealed
+    assert [counted(number, "label") for number in (0, 1, 2)] == ["0 labels", "1 label", "2 labels"]
+
+
+def test_all_doubt_is_spent_on_one_line_where_there_is_one() -> None:
+    terms = attrs.evolve(BARE, public=Part(labels=100, bits=5.0), perfect=0.6, counts_known=False)
+    assert certify(terms).line == game_line(5.0, 100, 0.6, doubt=terms.doubt)
+    ranks = [game_line(5.0, 100, 0.6, doubt=terms.doubt / share) for share in (1, 1e4)]
+    assert ranks[0] != ranks[1]
+
+
+def test_a_share_is_written_in_thousandths_rounded_up() -> None:
+    assert [thousandths(share) for share in (0.0, 0.0001, 0.3, 0.5, 0.5001, 1.0)] == [0, 1, 300, 500, 501, 1000]
+
+
+@pytest.mark.parametrize(("levels", "submissions"), [(1, 4), (2, 1), (3, 5), (6, 3)])
+def test_records_that_never_fall_are_counted(levels: int, submissions: int) -> None:
+    """Every sequence of levels that never falls, one by one."""
+    counted = sum(1 for _ in itertools.combinations_with_replacement(range(levels), submissions))
+    found = transcript_bits("records", levels, submissions)
+    assert math.log2(counted) < found < math.log2(counted) + 1e-5
 
 
 def test_several_answers_of_few_steps_prove_nothing() -> None:

@@ -77,6 +77,7 @@ CHANGES: dict[str, Callable[[State], object]] = {
 }
 
 
+@pytest.mark.long
 def test_a_submission_that_is_not_what_was_kept_is_never_released_and_can_be_sent_again(tmp_path: Path) -> None:
     path = begun(tmp_path)
     board = Board.open(path, clock=StepClock())

@@ -112,6 +112,7 @@ def test_a_rule_that_sums_to_more_than_one_closes_the_board(tmp_path: Path, monk
 Answers = Sequence[int]
 
 
+@pytest.mark.long
 def test_no_adaptive_attack_with_any_stopping_rule_beats_what_it_was_charged() -> None:
     """B3 by brute force: five fair coins, two one-bit answers, a public prediction, stopping after none, one or two."""
     n, delta = 5, 0.2
@@ -376,6 +377,7 @@ def test_an_answer_that_cannot_be_does_not_add_up(rule: str, symbol: float, tmp_
     assert "no answer that submission 0 can have" in " ".join(verify(tmp_path / "l", KEY).faults)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["near", "records", "ranks", "uniform"])
 def test_verify_charges_what_the_ledger_charged(rule: str, tmp_path: Path) -> None:
     """Several submissions to a beat, some without a score, by teams in turn: as the ledger charged them."""
@@ -735,6 +737,7 @@ def survive(folder: Path, kills: int, processes: int = 2) -> None:
     assert len(seen) >= kills
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_nothing_is_lost_or_refunded(tmp_path: Path) -> None:
     survive(tmp_path, kills=1)
 

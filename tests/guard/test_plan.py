@@ -35,6 +35,7 @@ def _agrees(
     assert abs(found[:, 1].mean() - said[1].mean) <= 4 * error[1] + 0.1
 
 
+@pytest.mark.long
 def test_honest_teams_lose_what_the_plan_says_on_boards_that_are_played(study: ModuleType, tmp_path: Path) -> None:
     """Small boards, a fifth public: two contests of 40 teams through every step of a board."""
     rng = np.random.default_rng(1)
@@ -83,6 +84,7 @@ def test_the_benchmark_prints_the_marks_of_the_certificate(
         assert mark in said
 
 
+@pytest.mark.long
 def test_every_policy_is_in_the_plan_and_569_labels_are_void() -> None:
     rows = table(PlanQuestion(records=25_000, teams=10))
     for word in ("public", "noise", "ledger", "replaced", "record of all teams", "final release", "ranks", "nothing"):
@@ -100,6 +102,7 @@ def test_every_policy_is_in_the_plan_and_569_labels_are_void() -> None:
     assert small[-1].proves is None
 
 
+@pytest.mark.long
 def test_a_plan_is_drawn_as_a_page_of_its_own(tmp_path: Path) -> None:
     page = tmp_path / "plan.html"
     asked = ["plan", "--records", "25000", "--teams", "10", "--html", str(page)]

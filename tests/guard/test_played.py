@@ -8,23 +8,26 @@ import math
 from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from labelinf_core.cli import main
-from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing.rules import NotApplicableError
+from labelinf_guard import played
 from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.played import GuardedBoard
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import Query
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.rules import RULES
 
@@ -89,6 +92,7 @@ def held(policy: GuardedBoard, games: int, attacks: tuple[str, ...]) -> int:
     return len(shares)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", [POLICIES[at] for at in (0, 2, 12, 14)], ids=repr)
 def test_no_attack_is_above_the_certificate(policy: GuardedBoard) -> None:
     assert held(policy, 2, ATTACKS[:4])
@@ -135,6 +139,7 @@ def test_a_game_leaves_no_labels_on_the_disk_while_it_plays(tmp_path: Path, monk
     assert not list(tmp_path.rglob("labels.csv"))
 
 
+@pytest.mark.long
 def test_what_a_killed_game_left_is_removed_by_the_next_and_a_running_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +163,7 @@ def test_nothing_stands_before_a_board() -> None:
         CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(), GuardedBoard())))
 
 
+@pytest.mark.long
 def test_the_board_keeps_the_contract_of_defences() -> None:
     kept = 0
     for _, rule in RULES[Kind.DEFENCE]:
@@ -191,3 +197,20 @@ def test_a_board_that_says_less_than_it_tells_fails_the_build(
     done = CliRunner().invoke(main, [*command, "--fail-on", "contradiction"], catch_exceptions=False)
     assert done.exit_code == Exit.FOUND, done.output
     assert "contradict" in done.output
+
+
+def test_a_game_that_begins_is_not_swept_away_by_one_that_sweeps_just_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process looks for what was left between the moment a folder is there and the moment it is held."""
+    lock = played.fcntl.flock
+
+    def late(file: Any, how: int) -> None:
+        if how == played.fcntl.LOCK_EX:
+            played._swept()
+        lock(file, how)
+
+    monkeypatch.setattr(played.fcntl, "flock", late)
+    data = LabelSet(labels=np.arange(8) % 2, class_names=("0", "1"), title="made", provenance="made")
+    channel = ScoreChannel(loss=LogLoss(), scorer="float64")
+    threat = channel.threat(Setting(data=data, defences=(GuardedBoard(share=0.5),)))
+    curator = channel.curator(data.labels, threat, np.random.default_rng(0))
+    assert math.isfinite(float(curator.answer(Query(predictions=np.full(8, 0.5)))))

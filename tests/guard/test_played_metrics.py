@@ -74,6 +74,7 @@ READ = [
 QUICK = (0, 2, 4, 6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("word", "attack", "classes"),
     [case if at in QUICK else pytest.param(*case, marks=pytest.mark.slow) for at, case in enumerate(READ)],
@@ -104,6 +105,7 @@ LIMITED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("word", "attack", "policy", "classes"), [LIMITED[at] for at in (1, 4, 9)])
 def test_no_attack_on_a_metric_is_above_the_certificate(
     word: str, attack: str, policy: GuardedBoard, classes: int
@@ -160,6 +162,7 @@ def test_noise_on_what_one_label_moves_by_nobody_knows_how_far_is_refused() -> N
         ScoreChannel(metric=metric("f1")).threat(Setting(data=made(24), defences=(GuardedBoard(noise=0.1),)))
 
 
+@pytest.mark.long
 def test_a_game_starts_no_child_for_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """What honest teams lose, and games of thousands of queries, took minutes at a second for each."""
     monkeypatch.setattr(scoring.subprocess, "Popen", None)
@@ -167,7 +170,7 @@ def test_a_game_starts_no_child_for_a_query(monkeypatch: pytest.MonkeyPatch) -> 
         found = utility(
             ScoreChannel(metric=metric(word)),
             (GuardedBoard(decimals=5),),
-            honest_panel("breast-cancer").resized(40),
+            honest_panel("breast-cancer").resized(40, np.random.default_rng(40)),
             np.random.default_rng(0),
             repeats=1,
         )
@@ -175,6 +178,7 @@ def test_a_game_starts_no_child_for_a_query(monkeypatch: pytest.MonkeyPatch) -> 
         assert found.mean_error < 1e-5
 
 
+@pytest.mark.long
 def test_a_metric_is_in_a_game_what_it_is_in_a_child(tmp_path: Path) -> None:
     policy = GuardedBoard()
     threat = ScoreChannel(metric=metric("average-precision")).threat(Setting(data=made(24)))

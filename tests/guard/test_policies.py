@@ -138,6 +138,7 @@ def test_labels_are_replaced_exactly_as_often_as_is_said() -> None:
         assert counts == pytest.approx([0.7 if k == label else 0.15 for k in range(3)], abs=0.015)
 
 
+@pytest.mark.long
 def test_exact_answers_about_replaced_labels_teach_those_and_no_more(begin: Callable[..., Board]) -> None:
     """Single flips read noisy labels; over games guesses stay below the certificate, and true labels are unread."""
     shares = []

@@ -53,6 +53,7 @@ def played(board: Board, teams: int) -> int:
         board.ledger.clock.wait(board.ledger.clock.now() + DAY)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("asked", "policy"),
     [
@@ -77,6 +78,7 @@ def test_what_is_recommended_is_a_board_that_answers_as_often_as_it_says(
     with_board.close()
 
 
+@pytest.mark.long
 def test_a_target_that_allows_no_answer_is_refused_and_one_that_allows_few_says_how_few(tmp_path: Path) -> None:
     """AUC of 2 000 labels, 5 points: a board of 3.5 bits was begun, refused everything, and said 99 were left."""
     text = (
@@ -99,6 +101,7 @@ def test_a_target_that_allows_no_answer_is_refused_and_one_that_allows_few_says_
     board.close()
 
 
+@pytest.mark.long
 def test_plan_init_and_status_say_the_same(tmp_path: Path) -> None:
     command = CliRunner()
     printed = command.invoke(guard, ["plan", "--records", str(N), "--metric", "roc-auc", "--gain", "0.05"])
@@ -114,6 +117,7 @@ def test_plan_init_and_status_say_the_same(tmp_path: Path) -> None:
     assert "10000 answers surely left for all teams together" in status
 
 
+@pytest.mark.long
 def test_what_advise_prints_is_begun_and_is_worth_what_it_says(tmp_path: Path) -> None:
     labels = np.random.default_rng(3).integers(0, 2, 600)
     path = tmp_path / "labels.csv"
@@ -141,6 +145,7 @@ def test_a_policy_is_written_as_it_is_read(tmp_path: Path) -> None:
     assert read_policy(path) == policy
 
 
+@pytest.mark.long
 def test_one_thing_is_said_in_the_singular() -> None:
     assert (counted(1, "team"), counted(2, "team")) == ("1 team", "2 teams")
     said = "\n".join(lines(table(PlanQuestion(records=25_000, teams=1, submissions=1))))
@@ -159,6 +164,7 @@ def test_no_attack_is_printed_above_what_is_proved() -> None:
     assert all(attack <= proves + 1e-9 for attack, proves in known)
 
 
+@pytest.mark.long
 def test_a_board_of_a_version_that_allowed_every_scorer_its_seconds_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

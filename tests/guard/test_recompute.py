@@ -61,6 +61,7 @@ def policies(draw: st.DrawFn) -> tuple[Policy, Sizes]:
     return policy, sizes
 
 
+@pytest.mark.long
 @given(policies())
 @settings(max_examples=60)
 def test_whole_numbers_say_the_same_of_every_policy(asked: tuple[Policy, Sizes]) -> None:

@@ -66,6 +66,7 @@ def conversation(folder: Path) -> list[Any]:
     return told
 
 
+@pytest.mark.long
 def test_sealed_labels_change_no_byte_of_what_clients_are_sent(twins: tuple[Path, Path, Path]) -> None:
     """Status, headers, bodies and beats, of submissions and of both pages; public labels change the answers."""
     first, second, third = (conversation(folder) for folder in twins)
@@ -101,6 +102,7 @@ def shown(policy: str) -> str:
     return text.replace("share = 0.2\n", f"share = 0.2\n{policy}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", SHOWN)
 def test_no_policy_tells_clients_of_sealed_labels(begun_twins: Any, policy: str) -> None:
     """And where labels were replaced, of no true label at all."""
@@ -140,6 +142,7 @@ def _error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Board, "enter", fail)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("plant", [_header, _order, _error], ids=["a header", "the order of teams", "time"])
 def test_planted_leaks_of_the_service_are_caught(
     plant: Callable[[pytest.MonkeyPatch], None], twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
@@ -169,6 +172,7 @@ def test_an_error_has_no_text(twins: tuple[Path, Path, Path], monkeypatch: pytes
     board.close()
 
 
+@pytest.mark.long
 def test_a_team_with_many_files_lets_another_be_scored_at_once(
     twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,6 +282,7 @@ def test_evalai_is_told_answers_and_constant_sentences(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", SHOWN)
 def test_no_policy_tells_evalai_of_sealed_labels(
     begun_twins: Any, policy: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -81,6 +81,7 @@ def test_labels_that_were_changed_since_are_noticed(tmp_path: Path) -> None:
     assert "they were changed" in status_of(board, seconds=1)["labels"]["status"]
 
 
+@pytest.mark.long
 def test_the_odometer_is_below_the_charge_and_no_game_beats_its_line(tmp_path: Path) -> None:
     """B5 by play: signs of noisy comparisons, guessed by their sums."""
     n, games, beaten, bits, charges = 48, 3, 0, [], []
@@ -120,6 +121,7 @@ def test_the_line_rises_with_what_was_charged(tmp_path: Path) -> None:
     assert "with probability 1e-06 at most, if a perfect model is right on 50 % on average (your assumption" in said
 
 
+@pytest.mark.long
 def test_who_asks_is_dearer_than_who_predicts(tmp_path: Path) -> None:
     """Honest teams of skill .86 stay near each other; one that asks by blocks does not, cheap as it becomes."""
     rng = np.random.default_rng(4)

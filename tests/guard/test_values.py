@@ -98,6 +98,7 @@ def test_ranks_of_scores_that_no_ledger_can_hold_are_refused_at_the_beginning(tm
         Board.init(path, clock=StepClock())
 
 
+@pytest.mark.long
 def test_every_metric_of_values_that_ships_is_one_of_a_board() -> None:
     from labelinf_scores.metrics.readings.registry import metric
 

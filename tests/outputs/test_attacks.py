@@ -172,6 +172,7 @@ def test_the_learned_weights_are_the_likeliest_of_a_conditional_logit() -> None:
     np.testing.assert_allclose(weights, true, atol=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("k", "shift"), [(2, 1.0), (10, 0.0), pytest.param(10, 1.0, marks=pytest.mark.slow)])
 def test_the_learned_attack_is_as_good_as_the_best_and_finds_nothing_where_nothing_is(k: int, shift: float) -> None:
     """2 000 canaries: within three standard errors of the better of the two it learns from; chance without memory."""

@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.audit.claim import PrivacyClaim
-from labelinf_outputs.audit.decision import OutputsWord
 from labelinf_outputs.audit.findings import Observation, OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted, read_planted
@@ -86,7 +86,7 @@ def test_a_memorising_model_leaks(tmp_path: Path) -> None:
     assert word(found, "lia-threshold") is Observation.COUNTED
     assert word(found, "blind-guess") is Observation.NOTHING
     assert word(found, "calibrated") is word(found, "loss-inversion") is Observation.REFUSED
-    assert found.decision.word is OutputsWord.LEAKS
+    assert found.decision.word is AuditWord.LEAKS
     assert not found.decision.refuted
     assert found.decision.proof is not None
     assert 4 < found.decision.level <= found.decision.proof.provable
@@ -112,7 +112,7 @@ def test_losses_of_the_planted_labels_are_called_what_they_are(tmp_path: Path) -
     found = audited(files(tmp_path, keep=0.6, losses=True), claim=PrivacyClaim(epsilon=1.0))
 
     assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Observation.VIEW_REVEALS
-    assert found.decision.word is OutputsWord.LEAKS  # by the threshold, which reads no loss and was committed to
+    assert found.decision.word is AuditWord.LEAKS  # by the threshold, which reads no loss and was committed to
     assert 0 < found.decision.level < 1.0  # what was read from the view refutes nothing
 
 
@@ -271,7 +271,7 @@ def test_labels_that_are_not_uniform_are_void(tmp_path: Path) -> None:
     given["canaries"] = write(tmp_path / "c.csv", "label", ["yes"] * 400 + ["no"] * 200)
 
     found = audited(given)
-    assert found.decision.word is OutputsWord.VOID
+    assert found.decision.word is AuditWord.VOID
     assert "not uniform over the classes" in found.decision.voids[0]
 
 
@@ -370,7 +370,7 @@ def test_labels_that_references_guess_are_void(tmp_path: Path) -> None:
     np.savez(tmp_path / "r.npz", probabilities=p, labels=np.random.default_rng(0).integers(0, 2, (4, M)))
 
     found = audited({**given, "references": str(tmp_path / "r.npz")})
-    assert found.decision.word is OutputsWord.VOID
+    assert found.decision.word is AuditWord.VOID
     assert "the reference models alone, which never saw them, guess" in found.decision.voids[0]
 
 
@@ -641,7 +641,7 @@ def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: p
     shown = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
 
     assert word(found, "blind-guess") is Observation.FAILED
-    assert found.decision.word is OutputsWord.LEAKS
+    assert found.decision.word is AuditWord.LEAKS
     assert re.search(r"blind-guess +failed: ZeroDivisionError in \S*test_audit, line", shown)
     assert "by nothing" not in shown
     with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError in"):
@@ -782,6 +782,7 @@ def labelinf_components():
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_strangers_attack_is_asked_in_a_copy_of_the_process(install_fake: Any, tmp_path: Path) -> None:
     """All installed ones play by default: one that exits ended the audit, and a patch of NumPy was in its figures."""

@@ -15,10 +15,11 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_outputs.audit.claim import PrivacyClaim
-from labelinf_outputs.audit.decision import POWER, Decision, OutputsWord
+from labelinf_outputs.audit.decision import POWER, Decision
 from labelinf_outputs.audit.findings import Observation, OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted
@@ -106,6 +107,7 @@ def test_neighbours_on_breast_cancer_never_prove_a_leak_that_is_not_one(tmp_path
     assert claimed["status"] != 0  # 170 canaries refute .2 in one audit of twelve
 
 
+@pytest.mark.long
 def test_randomised_response_is_told_in_one_word_in_every_audit() -> None:
     """True epsilon .5, 100 labels: of 150 audits 123 proved something, and 53 of these said that nothing was."""
     rng, proving = np.random.default_rng(1), 0
@@ -114,7 +116,7 @@ def test_randomised_response_is_told_in_one_word_in_every_audit() -> None:
         said = np.where(rng.random(100) < 1 / (1 + math.exp(-0.5)), planted, 1 - planted)
         found = audited(given(said, planted, 2, control=True)).decision
         proving += found.level > 0
-        assert (found.word is OutputsWord.LEAKS) is (found.level > 0) is (found.status == 1) is bool(found.remedy)
+        assert (found.word is AuditWord.LEAKS) is (found.level > 0) is (found.status == 1) is bool(found.remedy)
         assert found.status in (1, 3)
         assert found.proof is not None
         assert found.proof.share is not None
@@ -123,6 +125,7 @@ def test_randomised_response_is_told_in_one_word_in_every_audit() -> None:
     assert proving > 65
 
 
+@pytest.mark.long
 def test_an_always_wrong_guess_tells_as_much_as_an_always_right_one(tmp_path: Path) -> None:
     """0 of 170 right, by a forest whose predictions were turned round."""
     features, labels = load_breast_cancer(return_X_y=True)
@@ -147,7 +150,7 @@ def test_wrong_guesses_of_ten_classes_prove_what_a_class_left_out_tells() -> Non
 
     found = audited(given((planted + 1) % 10, planted, 10))
 
-    assert found.decision.word is OutputsWord.LEAKS
+    assert found.decision.word is AuditWord.LEAKS
     share = 0.025 ** (1 / 300)  # of wrong guesses, at least
     assert found.decision.level == pytest.approx(math.log(share / (1 - share) / 9))
     assert found.findings[0].word is not Observation.COUNTED  # blind-guess is beside
@@ -208,7 +211,7 @@ def test_what_is_read_from_a_loss_proves_nothing_however_few_the_labels(m: int, 
 
     assert found.level == 0
     assert found.status == 3
-    assert (found.word is OutputsWord.VOID) is (m > 5)  # five labels prove nothing
+    assert (found.word is AuditWord.VOID) is (m > 5)  # five labels prove nothing
 
 
 @pytest.mark.parametrize("n_classes", [2, 10])
@@ -242,7 +245,7 @@ def test_nothing_of_a_decision_can_be_set_against_the_rest() -> None:
     proof = PrivacyClaim().proof(np.ones(100, dtype=bool), 100, n_classes=2, n_canaries=100)
     found = Decision(claim=PrivacyClaim(), found=proof)
 
-    assert (found.word, found.status) == (OutputsWord.LEAKS, 1)
+    assert (found.word, found.status) == (AuditWord.LEAKS, 1)
     for name in ("word", "status", "level", "refuted", "remedy"):
         with pytest.raises(AttributeError):
             setattr(found, name, None)

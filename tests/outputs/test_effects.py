@@ -117,6 +117,7 @@ EFFECTS = st.one_of(
 )
 
 
+@pytest.mark.long
 @given(st.lists(EFFECTS, max_size=5), st.lists(EFFECTS, max_size=5))
 @settings(max_examples=200)
 def test_nothing_is_certified_beyond_what_nobody_knows(before: list[Any], after: list[Any]) -> None:
@@ -127,6 +128,7 @@ def test_nothing_is_certified_beyond_what_nobody_knows(before: list[Any], after:
     assert facts.label_delta == 0
 
 
+@pytest.mark.long
 @given(st.lists(EFFECTS, max_size=6), EFFECTS)
 @settings(max_examples=200)
 def test_the_first_mechanism_decides_and_nothing_behind_it_changes_that(effects: list[Any], more: Any) -> None:

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer
 
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.commands import SAMPLES
 from labelinf_outputs.audit.claim import PrivacyClaim
-from labelinf_outputs.audit.decision import OutputsWord
 from labelinf_outputs.audit.findings import OutputsAudit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
@@ -38,6 +38,7 @@ def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> Ou
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "refuted"), [pytest.param("rr", False, marks=pytest.mark.slow), ("broken", True)]
 )
@@ -48,12 +49,13 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     threshold = next(item for item in found.findings if item.attack == "lia-threshold")
 
     assert found.decision.refuted is refuted
-    assert found.decision.word is OutputsWord.LEAKS
+    assert found.decision.word is AuditWord.LEAKS
     assert threshold.memorised is not None
     assert threshold.memorised.value > 0.99
     assert found.decision.voids == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("script", "option"), [("audit_sklearn", "--probabilities"), ("audit_torch", "--logits")])
 def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, option: str

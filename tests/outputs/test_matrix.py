@@ -166,6 +166,7 @@ def test_placebo_and_audit_are_told_in_table_json_and_page(builder: Builder, tmp
     assert f"placebo {told} %, epsilon proved" in as_html(results)
 
 
+@pytest.mark.long
 def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) -> None:
     attacks = ["lia-threshold", "lia-delta-margin", "loss-inversion"]
     found = verdicts(builder, tmp_path, attacks, ["label-rr"], loss="planted", victim="mlp", epochs=200)

@@ -48,6 +48,7 @@ def counts(memorising: tuple[object, CanaryGame], attack: OutputAttack) -> tuple
     return planted, n, sham, float(np.mean(trained))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", [Threshold(), Calibrated(), Lira()], ids=lambda item: type(item).__name__)
 def test_honest_attacks_reach_the_ceiling_and_do_not_exceed_it(
     memorising: tuple[object, CanaryGame], attack: OutputAttack
@@ -91,6 +92,7 @@ def test_resampling_at_a_nominal_epsilon_is_caught_from_one_model() -> None:
     assert accused(ResamplingRr(epsilon=0.3), 10) >= 9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_randomised_response_is_not_accused(seeds: int) -> None:
     """At most 5 % of models are; of 20 more than 3 with probability below 1.6 %, for these seeds it is at most one."""

@@ -226,6 +226,7 @@ def test_shuffled_references_are_void(plan: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_references_in_another_order_are_void(plan: Path) -> None:
     lines = trained(plan / "training.csv", plan / "query.csv")
     references = [
@@ -313,6 +314,7 @@ def test_the_training_set_holds_what_the_seal_says_and_nothing_else_changes(data
     assert changed < set(seal.records)
 
 
+@pytest.mark.long
 def test_planted_labels_are_uniform_and_a_seed_draws_them_again(data: str, tmp_path: Path) -> None:
     """40 plans of 100 labels: within 4.5 standard deviations of one half."""
     how = Planting(share=0.25, references=1)
@@ -390,6 +392,7 @@ def references(folder: Path, count: int, mechanism: Callable[[NDArray[Any]], NDA
     return options
 
 
+@pytest.mark.long
 def test_pooled_models_prove_more_than_one(plan: Path) -> None:
     mechanism = response(1.0)
     lines = trained(plan / "training.csv", plan / "query.csv", mechanism)

@@ -239,6 +239,7 @@ def few_records() -> Iterator[None]:
         yield
 
 
+@pytest.mark.long
 @given(PIPELINES)
 @settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens(stages: list[OutputDefence]) -> None:

@@ -33,6 +33,7 @@ def test_it_lists_what_can_be_computed_again() -> None:
     assert "Khan et al., BLIA, 2025" in listed
 
 
+@pytest.mark.long
 def test_it_prints_the_counts() -> None:
     printed = cli("blia-tables").output
 

@@ -146,6 +146,7 @@ def test_accuracy_under_every_noise_holds_as_far_as_it_was_played() -> None:
     assert many.verdict.endswith("noise 1: not the same")
 
 
+@pytest.mark.long
 def test_a_machine_reads_the_same() -> None:
     document = json.loads(reproduce("icml-figure4", "--json").stdout)
 

@@ -38,6 +38,7 @@ def test_tight_composition_is_no_worse_than_diffprivlib() -> None:
     assert 0 < ours <= delta
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.integers(1, 6), st.floats(0, 3), st.floats(-8, 8))
 def test_a_pure_product_is_the_sum_over_all_answers(queries: int, budget: float, epsilon: float) -> None:
@@ -50,6 +51,7 @@ def test_a_pure_product_is_the_sum_over_all_answers(queries: int, budget: float,
     assert PureProduct(epsilon=budget, queries=queries).delta(epsilon) == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(st.floats(0.01, 5), st.floats(-6, 6))
 def test_one_laplace_answer_is_the_integral_it_stands_for(budget: float, epsilon: float) -> None:
@@ -87,6 +89,7 @@ def test_two_laplace_answers_agree_with_an_integral(budget: float, epsilon: floa
     assert exact - 1e-9 <= ours <= exact + 1e-5 * budget**2
 
 
+@pytest.mark.long
 def test_the_total_variation_of_a_hundred_answers_agrees_with_a_simulation() -> None:
     """``1 - E min(1, e**-loss) / 2`` over 100 000 draws; a true value would be missed with probability below 1e-5."""
     rng = np.random.default_rng(0)
@@ -110,6 +113,7 @@ def test_one_laplace_answer_exactly(epsilon: float, expected: float) -> None:
     assert (1 + LaplaceProduct(epsilon=epsilon, queries=1).delta(0)) / 2 == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(st.floats(0.01, 2), st.integers(1, 300), st.floats(-5, 5))
 def test_laplace_is_more_private_than_the_worst_pure_mechanism(budget: float, queries: int, epsilon: float) -> None:
@@ -120,6 +124,7 @@ def test_laplace_is_more_private_than_the_worst_pure_mechanism(budget: float, qu
     assert laplace <= ApproximateProfile(budget * queries).delta(epsilon) + 1e-4 * budget**2 + 1e-9
 
 
+@pytest.mark.long
 @settings(max_examples=20)
 @given(st.floats(-8, 8), st.integers(1, 10**6), st.floats(-50, 50))
 def test_profiles_are_proper_over_many_decades(size: float, queries: int, at: float) -> None:
@@ -165,3 +170,9 @@ def test_a_record_is_ever_scored() -> None:
 def test_sensitivity_is_the_span_over_n() -> None:
     assert sensitivity(4.6, 23) == pytest.approx(0.2)
     assert math.isinf(sensitivity(math.inf, 23))
+
+
+@pytest.mark.parametrize("queries", [7, 333, 3000])
+def test_a_delta_is_a_probability(queries: int) -> None:
+    """Masses that are added up in doubles may be more than one together."""
+    assert PureProduct(epsilon=0.01, queries=queries).delta(-100.0) <= 1

@@ -159,3 +159,18 @@ def test_the_system_never_repeats_and_a_seed_always_does() -> None:
     assert not np.array_equal(SystemWords().words(4), SystemWords().words(4))
     assert np.array_equal(_source(1).words(4), _source(1).words(4))
     assert np.array_equal(np.concatenate([_source(1).words(2)]), _source(1).words(4)[:2])
+
+
+def test_a_fraction_is_tried_once_more_than_its_whole_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every proposal, the largest one too: the power j + 1 of the chance that it is kept."""
+    tried: list[int] = []
+
+    def kept(found: Deviates, which: NDArray[np.intp], source: Words) -> NDArray[np.bool_]:
+        tried.extend(which.tolist())
+        return np.ones(which.size, dtype=bool)
+
+    monkeypatch.setattr(deviates, "_successes", lambda size, over, source: np.resize([0, 1, 2, 3], size))
+    monkeypatch.setattr(deviates, "_all_succeed", lambda times, over, source: np.ones(times.size, dtype=bool))
+    monkeypatch.setattr(deviates, "_kept_normally", kept)
+    whole = normal(SeededWords(np.random.default_rng(0)), 8).whole
+    assert [tried.count(index) for index in range(8)] == [1, 2, 3, 4] * 2 == (whole + 1).tolist()

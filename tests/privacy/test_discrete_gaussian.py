@@ -20,6 +20,7 @@ from labelinf_privacy.noise.discrete_gaussian import DiscreteGaussian, discrete_
 from labelinf_privacy.words import SeededWords, SystemWords
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(7, 3), Fraction(30)])
 def test_the_law_is_that_of_its_definition(variance: Fraction) -> None:
     size, source = 1500, SeededWords(np.random.default_rng(3))
@@ -53,6 +54,7 @@ def test_nothing_but_whole_numbers_decides() -> None:
     assert type(discrete_gaussian(Fraction(10**9, 7), SystemWords())) is int
 
 
+@pytest.mark.long
 def test_a_model_is_the_same_law_on_a_grid() -> None:
     model = DiscreteGaussian(scale=0.01, step=0.001)
     drawn = model.sample(np.random.default_rng(5), 1000)

@@ -85,6 +85,7 @@ def test_one_answer_of_noise_in_floats_names_the_score_and_one_on_the_grid_does_
 # --- what is released --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @given(VALUES, STEPS)
 def test_a_value_goes_to_the_nearest_step_exactly(value: float, step: float) -> None:
     (found,) = _noise(step).steps_of(np.array([value]))
@@ -97,6 +98,7 @@ def test_exact_numbers_go_where_the_floats_do(value: float, step: float) -> None
     assert _noise(step).steps_of(exact).tolist() == _noise(step).steps_of(np.array([value])).tolist()
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(VALUES, st.floats(0, 20), STEPS)
 def test_values_are_never_further_apart_than_the_steps_that_are_charged(
@@ -120,6 +122,7 @@ def test_what_is_no_number_is_released_all_the_same() -> None:
         assert _noise(step).steps_of(wild).tolist() == [2**52, -(2**52), 0, 2**52]
 
 
+@pytest.mark.long
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=5), st.sampled_from([2.0**-12, 1e-3, 0.3]))
 def test_what_is_released_is_a_function_of_whole_steps(values: list[float], step: float) -> None:
     model = GridGaussian(scale=5 * step, step=step)
@@ -159,6 +162,7 @@ def test_steps_moved_are_rounded_up() -> None:
         model.moved(math.inf)
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(st.floats(-50, 50), st.floats(-3, 3)), min_size=1, max_size=6))
 def test_vectors_move_no_further_than_is_charged(pairs: list[tuple[float, float]]) -> None:
     values = np.array([a for a, _ in pairs])
@@ -178,6 +182,7 @@ def test_roots_are_rounded_up(value: int) -> None:
     assert value <= root_up(value) ** 2 < value + 1
 
 
+@pytest.mark.long
 @given(st.fractions(0, 1000))
 def test_floats_are_rounded_up(value: Fraction) -> None:
     assert value <= Fraction(rounded_up(value)) <= value * (1 + Fraction(1, 2**51))
@@ -244,6 +249,7 @@ def test_many_small_steps_are_real_laplace_noise_in_the_limit(queries: int) -> N
         assert real.delta(at) - 2e-8 <= fine.delta(at) <= real.delta(at) + 2e-4
 
 
+@pytest.mark.long
 @given(st.floats(0.01, 3.0), st.integers(1, 6), st.floats(-1.2, 1.2))
 def test_one_geometric_answer_in_closed_form(epsilon: float, moved: int, share: float) -> None:
     rate = epsilon / moved
@@ -281,6 +287,7 @@ def test_moments_and_tails_are_those_of_the_enumeration(model: GridNoise, masses
         assert float(masses[np.abs(steps) * model.step > model.tail(delta)].sum()) <= delta * (1 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", [GridLaplace(scale=4.0, step=1.0), Geometric(scale=4.0, step=1.0)])
 def test_an_audit_finds_no_more_than_the_certificate_and_nearly_as_much(model: GridNoise) -> None:
     """The likeliest event for either of two scores: a lower limit on epsilon from 200 000 games each, at 99.99 %.

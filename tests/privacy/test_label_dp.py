@@ -63,12 +63,14 @@ def best_guess(prior: tuple[float, ...], epsilon: float, delta: float) -> float:
     return float(-solved.fun)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(priors(), st.floats(0, 5))
 def test_the_pure_ceiling_is_the_best_of_all_mechanisms(prior: tuple[float, ...], epsilon: float) -> None:
     assert pure_accuracy(epsilon, prior) == pytest.approx(best_guess(prior, epsilon, 0.0), abs=1e-7)
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(priors(), st.floats(0, 4), st.floats(0, 0.4))
 def test_no_mechanism_beats_the_approximate_ceiling(prior: tuple[float, ...], epsilon: float, delta: float) -> None:
@@ -78,6 +80,7 @@ def test_no_mechanism_beats_the_approximate_ceiling(prior: tuple[float, ...], ep
         assert best == pytest.approx(ceiling, abs=1e-4)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(priors((2, 6)), st.floats(0, 6), st.floats(0, 0.9))
 def test_no_ceiling_is_below_the_majority_guess(prior: tuple[float, ...], epsilon: float, delta: float) -> None:

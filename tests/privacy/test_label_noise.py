@@ -44,6 +44,7 @@ def _at_most(ratio: Fraction, epsilon: float) -> bool:
         return bool(gmpy2.mpq(ratio) <= gmpy2.mpq(gmpy2.exp(gmpy2.mpfr(epsilon))))
 
 
+@pytest.mark.long
 @given(EPSILONS, CLASSES)
 def test_randomised_response_has_its_epsilon_exactly_and_all_of_it(epsilon: float, n_classes: int) -> None:
     """In floats the keep probability rounds to 1 from epsilon 37 on, and then no label is ever changed."""
@@ -64,6 +65,7 @@ def test_a_float_would_keep_every_label_where_the_table_does_not() -> None:
     assert keep + lost == WORDS
 
 
+@pytest.mark.long
 @given(EPSILONS, st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.integers(0, 7))
 def test_a_prior_never_costs_more_epsilon(epsilon: float, prior: list[float], top: int) -> None:
     model = PriorResponse(epsilon=epsilon, prior=tuple(prior), top=top)
@@ -83,6 +85,7 @@ def test_a_prior_of_other_classes_is_refused_in_a_sentence() -> None:
         PriorResponse(prior=(0.5, 0.5)).weights(3)
 
 
+@pytest.mark.long
 @given(st.floats(0, 20), CLASSES)
 def test_resampling_has_the_epsilon_of_its_table_and_not_the_nominal_one(epsilon: float, n_classes: int) -> None:
     model = ResampledResponse(epsilon=epsilon)
@@ -128,6 +131,7 @@ def test_answers_have_the_probabilities_of_the_table(model: ExactLabelNoise) -> 
         assert scipy.stats.chisquare(counts[shares > 0], 30_000 * shares[shares > 0]).pvalue > 1e-4
 
 
+@pytest.mark.long
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
 def test_priors_of_their_own_are_the_same_law_record_by_record(n_classes: int, seed: int) -> None:
     """The same words under one prior for all, and under the same prior given for every record."""

@@ -30,6 +30,7 @@ def accuracy(value: float, half: float) -> Callable[[CellResult], CellResult]:
     return lambda cell: attrs.evolve(cell, accuracy=Interval(value=value, low=value - half, high=value + half))
 
 
+@pytest.mark.long
 def test_a_run_does_not_differ_from_itself(results: Results) -> None:
     comparison = compare_results(results, results)
 

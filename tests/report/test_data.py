@@ -39,6 +39,7 @@ def without_timings(results: Results, factor: float) -> Results:
     return attrs.evolve(results, cells=cells)
 
 
+@pytest.mark.long
 def test_json_follows_the_schema(results: Results) -> None:
     schema = json.loads(SCHEMA.read_text())
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -20,6 +20,7 @@ def said(results: Results, width: int = 100) -> dict[str, str]:
     return {line.split("  ")[1]: line for line in headline(results, width) if line.startswith("  ")}
 
 
+@pytest.mark.long
 def test_what_leaks_is_said_with_the_attack_and_its_queries(played: Played) -> None:
     lines = list(headline(played(["fake-reader", "fake-constant"], ["none"]), 100))
 
@@ -29,6 +30,7 @@ def test_what_leaks_is_said_with_the_attack_and_its_queries(played: Played) -> N
     assert len(lines) == 2
 
 
+@pytest.mark.long
 def test_every_verdict_has_its_line(played: Played) -> None:
     results = played(["fake-reader"], ["none"])
     cell = results.cells[0]

@@ -50,6 +50,7 @@ def results(played: Played) -> Results:
     return played(["fake-reader", "fake-raises", "fake-liar"], ["none", ["fake-boast", "fake-noise"]])
 
 
+@pytest.mark.long
 def test_every_tag_is_closed(results: Results) -> None:
     assert Page(as_html(results)).open == []
 

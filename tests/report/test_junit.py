@@ -29,6 +29,7 @@ def cases(results: Results) -> dict[str, set[str]]:
     return {case.get("name", "").partition("(")[0]: {child.tag for child in case} for case in root.iter("testcase")}
 
 
+@pytest.mark.long
 def test_each_outcome_has_its_word(results: Results) -> None:
     verdicts = {result.cell.shown.attack.partition("(")[0]: result.verdict for result in results.cells}
     told = cases(results)

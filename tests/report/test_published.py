@@ -111,6 +111,7 @@ def attack(
     return {item.file: item for item in attacked(files, results.plan, builder, data, facts.digest)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "limits", "trials", "forms"),
     [
@@ -137,6 +138,7 @@ def test_the_attack_gets_every_label_of_the_old_record_and_nothing_above_the_maj
         assert item.names == 0
 
 
+@pytest.mark.long
 def test_the_audit_of_a_record_says_which_files_give_labels_away(
     tmp_path: Path, builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,7 +154,7 @@ def test_the_audit_of_a_record_says_which_files_give_labels_away(
         found[full] = done.exit_code, {item["file"]: item for item in json.loads(done.stdout)}
 
     status, files = found[()]
-    assert status == 0
+    assert status == 3  # attacks that failed prove nothing
     assert {(item["above"], item["names"]) for item in files.values()} == {(False, 0)}
     status, files = found[("--full",)]
     assert status == 1
@@ -179,6 +181,7 @@ def written(results: Results) -> tuple[str, ...]:
     return as_json(results), as_csv(results), as_html(results), as_junit(results)
 
 
+@pytest.mark.long
 def test_the_names_of_cells_say_nothing_of_the_labels(tmp_path: Path, builder: Builder, new: Results) -> None:
     (tmp_path / "other").mkdir()
     other = np.random.default_rng(6).permutation(np.repeat([0, 1], [60, 60]))
@@ -255,6 +258,7 @@ def test_what_is_published_follows_the_schema(new: Results) -> None:
     jsonschema.validate(json.loads(as_json(new, full=True)), json.loads(SCHEMA.read_text()))
 
 
+@pytest.mark.long
 @pytest.mark.fresh_key
 def test_two_runs_differ_and_the_key_of_one_replays_it(tmp_path: Path, builder: Builder, secret: Labels) -> None:
     plan = planned(tmp_path, builder, secret, ["prime-blocks"], trials=2)

@@ -35,6 +35,7 @@ def lines_of(text: str, start: str) -> list[str]:
     return [line for line in text.splitlines() if line.lstrip().startswith(start)]
 
 
+@pytest.mark.long
 def test_the_matrix_has_attacks_down_and_defences_across(played: Played) -> None:
     text = printed(played(["fake-reader", "fake-constant"], ["none", "fake-noise(scale=1)"]))
 
@@ -51,6 +52,7 @@ def test_the_baseline_stands_first_when_no_attack_plays_it(played: Played) -> No
     assert lines_of(text, "majority guess")[0].split() == ["majority", "guess", "50.0"]
 
 
+@pytest.mark.long
 def test_every_symbol_has_its_words(played: Played) -> None:
     text = printed(played(["fake-reader", "fake-constant", "fake-raises"], ["none", "fake-boast"]))
 
@@ -58,6 +60,7 @@ def test_every_symbol_has_its_words(played: Played) -> None:
         assert f"{verdict.symbol} {verdict.value}" in text
 
 
+@pytest.mark.long
 def test_a_cell_tells_what_was_spent_and_what_theory_says(played: Played) -> None:
     text = printed(played(["fake-reader"], ["fake-none"]))
 
@@ -69,6 +72,7 @@ def test_a_cell_tells_what_was_spent_and_what_theory_says(played: Played) -> Non
     assert "noise against one label per query" in text
 
 
+@pytest.mark.long
 def test_the_strongest_attack_comes_first_in_its_block(played: Played) -> None:
     text = printed(played(["fake-constant", "fake-reader"], ["none"]))
 
@@ -76,6 +80,7 @@ def test_the_strongest_attack_comes_first_in_its_block(played: Played) -> None:
     assert first[2:] == ["fake-reader", "fake-constant"]  # below the matrix
 
 
+@pytest.mark.long
 def test_contradictions_come_first_and_last(played: Played) -> None:
     lines = printed(played(["fake-liar"], ["none"])).strip().splitlines()
 
@@ -86,6 +91,7 @@ def test_contradictions_come_first_and_last(played: Played) -> None:
     assert "promises every label (no noise; proved if" in " ".join(" ".join(lines[:4]).split())
 
 
+@pytest.mark.long
 def test_what_could_not_be_played_says_why(played: Played) -> None:
     text = printed(played(["fake-raises", "fake-picky", "fake-coin(fails=0.6)"], ["none"], trials=6))
 
@@ -96,6 +102,7 @@ def test_what_could_not_be_played_says_why(played: Played) -> None:
     assert "the coin fell on its edge" in " ".join(text.split())
 
 
+@pytest.mark.long
 def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:
     text = printed(played(["fake-reader", "fake-constant"], ["none", "fake-boast"]), width=80)
 
@@ -105,6 +112,7 @@ def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:
     assert "fake-reader: noise > 0.0208 needed, 0 present" in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
 def test_no_verdict_is_cut_off_at_any_width(played: Played, width: int) -> None:
     results = played(["fake-reader", "fake-constant"], ["none", "fake-boast", ["fake-noise(scale=1)", "fake-boast"]])
@@ -138,6 +146,7 @@ def _broken(results: Results) -> Results:
     )
 
 
+@pytest.mark.long
 def test_more_defences_than_fit_are_shown_in_parts(played: Played) -> None:
     results = played(["fake-reader"], ["fake-noise(scale=1)"])
     (cell,) = results.cells
@@ -160,6 +169,7 @@ def test_columns_that_nobody_fills_are_left_out(played: Played) -> None:
     assert "ceiling" not in text
 
 
+@pytest.mark.long
 def test_nothing_is_coloured_unless_the_terminal_is(played: Played) -> None:
     results = played(["fake-reader", "fake-liar"], ["none"])
 
@@ -167,6 +177,7 @@ def test_nothing_is_coloured_unless_the_terminal_is(played: Played) -> None:
     assert "\x1b" in printed(results, colour=True)
 
 
+@pytest.mark.long
 def test_every_setting_of_the_channel_has_a_board(played: Played) -> None:
     text = printed(played(["fake-constant"], ["none"], scorers=("float64", "float32")))
 
@@ -174,6 +185,7 @@ def test_every_setting_of_the_channel_has_a_board(played: Played) -> None:
     assert "scorer float32" in text
 
 
+@pytest.mark.long
 def test_a_parameter_may_hold_anything_that_a_report_writes_itself(played: Played) -> None:
     results = played([f"""fake-says(words={'"[bold]a-b[/]" (c) + '!r})"""], ["none", ["fake-boast", "fake-noise"]])
 
@@ -184,6 +196,7 @@ def test_a_parameter_may_hold_anything_that_a_report_writes_itself(played: Playe
     assert not compare_results(results, results).changes
 
 
+@pytest.mark.long
 def test_names_in_brackets_are_no_markup(played: Played) -> None:
     text = printed(played(["fake-reader(confidence=0.9)"], [["fake-boast", "fake-none"]]))
 
@@ -245,6 +258,7 @@ def test_a_contradiction_is_the_worst_there_is(played: Played) -> None:
     assert "‼" in lines_of(text, "worst")[0]
 
 
+@pytest.mark.long
 def test_attacks_that_failed_are_counted_under_the_worst(played: Played) -> None:
     results = played(["fake-constant", "fake-raises"], ["none"])
 
@@ -252,6 +266,7 @@ def test_attacks_that_failed_are_counted_under_the_worst(played: Played) -> None
     assert "attacks that failed" not in printed(played(["fake-constant", "fake-picky"], ["none"]))
 
 
+@pytest.mark.long
 def test_an_unfinished_run_says_so_and_blames_nobody(played: Played) -> None:
     results = played(["fake-reader", "fake-constant", "fake-picky"], ["none"])
     cell = results.cells[1]

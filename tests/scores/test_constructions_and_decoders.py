@@ -512,6 +512,7 @@ def test_labellings_are_as_far_apart_as_claimed(name: str) -> None:
         assert apart >= 2 * case.margin * ALMOST, f"{case.title}: {float(apart)} apart"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
 def test_every_decoder_finds_every_labelling_under_errors_that_are_allowed(name: str) -> None:
     rng = np.random.default_rng(1)

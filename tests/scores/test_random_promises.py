@@ -97,6 +97,7 @@ def rounds(seed: int, count: int) -> int:
     return certified
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_every_certified_promise_is_kept(seed: int) -> None:
     assert rounds(seed, ROUNDS) >= ROUNDS // 10

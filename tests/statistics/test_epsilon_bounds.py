@@ -166,6 +166,7 @@ def test_the_pure_bound_covers_randomised_response(epsilon: float, guesses: int,
     assert weights[np.array(too_high)].sum() <= epsilon_bounds.BETA
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.3, 2), (1.0, 2), (1.0, 4)])
 def test_one_run_covers_whatever_the_ranking(epsilon: float, n_classes: int) -> None:
     """By simulation: 4 000 audits of a mechanism that is as loose as allowed where the guesser is most confident.
@@ -204,6 +205,7 @@ def test_the_approximate_bound_covers_a_mechanism_that_tells_all_with_probabilit
     assert stats.binom.sf(0.068 * runs, runs, 0.05) < 2e-4
 
 
+@pytest.mark.long
 def test_a_mechanism_that_tells_everything_with_probability_delta_is_not_accused() -> None:
     """(.1, .05)-label-DP: everything with probability .05, else randomised response. The ceiling alone accuses it."""
     rng, runs, m, epsilon, delta = np.random.default_rng(4), 4_000, 300, 0.1, 0.05
@@ -222,6 +224,7 @@ def test_a_mechanism_that_tells_everything_with_probability_delta_is_not_accused
         assert (claim <= alpha).mean() <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / runs)
 
 
+@pytest.mark.long
 @given(st.integers(0, 60), st.integers(0, 60), st.floats(0, 5), st.sampled_from([0.0, 1e-6, 1e-2]))
 def test_a_claim_is_improbable_exactly_where_the_bound_refutes_it(a: int, b: int, epsilon: float, delta: float) -> None:
     correct, guesses = a, a + b

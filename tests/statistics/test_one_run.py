@@ -32,6 +32,7 @@ def programme(correct: int, r: int, epsilon: float, delta: float, k: int, m: int
     return float(-found.fun)
 
 
+@pytest.mark.long
 @given(st.integers(1, 12), st.data(), st.floats(0.05, 3), st.floats(1e-4, 0.2), st.integers(2, 5), st.integers(0, 6))
 @settings(max_examples=30)
 def test_the_recursion_is_the_optimum_of_its_linear_programme(

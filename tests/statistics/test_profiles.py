@@ -25,6 +25,7 @@ def test_the_gaussian_profile_is_the_integral_it_stands_for(mu: float, epsilon: 
     assert GaussianProfile(mu).delta(epsilon) == pytest.approx(value, abs=1e-9)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.floats(0.01, 20), st.floats(0, 30))
 def test_a_symmetric_pair_reads_the_same_from_both_sides(mu: float, epsilon: float) -> None:
@@ -33,6 +34,7 @@ def test_a_symmetric_pair_reads_the_same_from_both_sides(mu: float, epsilon: flo
     assert profile.delta(-epsilon) == pytest.approx(mirrored, abs=1e-9, rel=1e-9)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(st.floats(0.0, 8), st.floats(0, 0.9), st.floats(-9, 9))
 def test_the_worst_approximate_mechanism_has_the_profile(budget: float, at: float, epsilon: float) -> None:

@@ -23,6 +23,7 @@ def rounded(phi: int, values: list[mpq]) -> list[mpq]:
     return [mpq(Fixed.of_bits(phi).release(value)) for value in values]
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     values=st.lists(st.fractions(Fraction(-1), Fraction(1)), min_size=2, max_size=12),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_papers.mutnet import Activation, Layer, MutNet, for_any_sign, published
+from labelinf_papers.mutnet import ModelActivation, ModelLayer, MutNet, for_any_sign, published
 from labelinf_scores.limits import is_robust
 
 TARGET = np.array([0.1, 0.35, 0.99])
@@ -26,8 +26,8 @@ def test_every_row_has_the_same_output() -> None:
 
 def test_a_negative_input_breaks_the_published_network() -> None:
     """Erratum A-20: v = -1, M1 = -1, M2 = 1, x = 1/2."""
-    first = Layer(weights=np.array([[-1.0]]), bias=np.zeros(1), activation=Activation.RELU)
-    second = Layer(weights=np.array([[1.0]]), bias=np.zeros(1), activation=Activation.SIGMOID)
+    first = ModelLayer(weights=np.array([[-1.0]]), bias=np.zeros(1), activation=ModelActivation.RELU)
+    second = ModelLayer(weights=np.array([[1.0]]), bias=np.zeros(1), activation=ModelActivation.SIGMOID)
     network = MutNet(layers=(first, second))
     assert network(np.array([[-1.0]])).item() == pytest.approx(0.7310586, abs=1e-7)
     assert network(np.array([[1.0]])).item() == 0.5

@@ -11,11 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.statistics.epsilon_bounds import label_dp_ceiling
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.committed import Commitment
-from labelinf_outputs.audit.decision import Decision, OutputsWord
+from labelinf_outputs.audit.decision import Decision
 from labelinf_outputs.audit.findings import AttackRun, Finding, Ranking, findings_of
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
@@ -71,6 +72,6 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     ceiling = label_dp_ceiling(epsilon, 2)
     assert abs(honest.accuracy.value - ceiling) < 5 * np.sqrt(ceiling * (1 - ceiling) / m)
     assert 0 < kept.level < epsilon
-    assert kept.word is broken.word is OutputsWord.LEAKS
+    assert kept.word is broken.word is AuditWord.LEAKS
     assert (kept.refuted, broken.refuted) == (False, True)
     assert broken.level > 5

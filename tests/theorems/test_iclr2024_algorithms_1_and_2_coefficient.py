@@ -39,6 +39,7 @@ def test_as_printed_the_truth_lies_before_the_first_box(
     assert (true * COEFFICIENT).max() < 50
 
 
+@pytest.mark.long
 def test_swarms_find_it_by_division_and_never_by_the_product(
     digits: tuple[Perceptron, np.ndarray, np.ndarray, np.ndarray],
 ) -> None:

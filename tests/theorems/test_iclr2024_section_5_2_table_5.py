@@ -29,6 +29,7 @@ def test_the_printed_errors_grow_as_those_of_a_standard_deviation(study: Study) 
     assert as_variance[1:] / as_variance[:-1] == pytest.approx([10**0.5], rel=0.35)
 
 
+@pytest.mark.long
 def test_with_all_entries_noised_the_search_fails_while_row_sums_still_read_the_label(study: Study) -> None:
     accuracy, _ = paper_cell(study, 1e-2, Noised.ALL, Ratios.NOISED, np.random.default_rng(0))
     row_only, _ = paper_cell(study, 1e-2, Noised.ROW, Ratios.CLEAN, np.random.default_rng(0))

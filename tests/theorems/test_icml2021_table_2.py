@@ -24,6 +24,7 @@ def play(attack: ScoreAttack, name: str) -> tuple[bool, Outcome]:
     return promise is not None and promise.certified, outcome
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "n", "queries"), [("haberman", 306, 62), ("breast-cancer", 569, 114), ("banknote", 1372, 275)]
 )

@@ -30,6 +30,7 @@ def answers(phi: int, m: int, n: int) -> int:
         return len({numbers.release(total / n) for total in totals})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("phi", "claimed", "true"), [(33, 31, 10), (53, 564, 14)])
 def test_the_answers_collide_long_before_the_claimed_size(phi: int, claimed: int, true: int) -> None:
     """I-4, measured in the paper's own model with N = m."""

@@ -75,6 +75,7 @@ def test_the_repaired_rows_tell_every_class_of_the_block_apart(n: int, n_classes
     assert len(set(one_of.values())) == len(one_of) == (count + 1) ** n
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scorer", ["fpa:41", "fpa:53"])
 def test_the_repaired_attack_recovers_every_labelling_in_fpa(scorer: str) -> None:
     n, n_classes = 4, 3

@@ -28,6 +28,7 @@ def test_the_bound_has_the_printed_digits(correct: int, guesses: int, n_classes:
     assert round(epsilon_lower_bound(correct, guesses, n_classes=n_classes, beta=0.05), 4) == epsilon
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("correct", "guesses", "n_classes", "epsilon"), [case for case in CASES if case[3] > 0])
 def test_the_bound_is_the_largest_epsilon_that_exact_arithmetic_refutes(
     correct: int, guesses: int, n_classes: int, epsilon: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.exits import Exit
 
 __all__ = ["equality"]
 

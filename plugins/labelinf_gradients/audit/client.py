@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
@@ -51,7 +52,7 @@ class Control:
 
 
 @attrs.frozen(kw_only=True)
-class ClientAudit:
+class ClientAudit(AuditDecision):
     """What an audit of a client found.
 
     Attributes:
@@ -96,9 +97,13 @@ class ClientAudit:
         return behind is not None and behind.low > self.allows
 
     @property
-    def understood(self) -> bool:
-        """Whether finding nothing is an answer: by what the client does, or by what it is behind."""
-        return self.held or (self.conduct.recognised and not self.tells_more)
+    def word(self) -> AuditWord:
+        """The answer in a word; what a client is seen to do proves nothing."""
+        if self.leaks:
+            return AuditWord.LEAKS
+        if self.failed:
+            return AuditWord.BROKEN
+        return AuditWord.CERTIFIED if self.held else AuditWord.UNSHOWN
 
     @property
     def held(self) -> bool:

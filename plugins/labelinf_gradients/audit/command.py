@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+from labelinf_core.cli.options import Share, block_option, labels_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import waiting
 from labelinf_core.contracts.answer import Answer
@@ -35,7 +34,7 @@ _VACUOUS = 0.999  # a ceiling that says nothing
 @click.option("--own", type=click.IntRange(min=4), default=300, show_default=True, help="The adversary's own records.")
 @click.option(
     "--gain",
-    type=Finite(min=0, max=1, min_open=True),
+    type=Share(min=0, min_open=True, max=1),
     default=0.1,
     show_default=True,
     help="What a proved change may leave any attack beyond the blind guess.",
@@ -64,8 +63,8 @@ def client(
     It returns its update: a gradient, a change of the parameters, or the trained module; by name, or in the order of
     the parameters. A file holds an array for every parameter, one update of one record along its first axis.
 
-    Exits with status 1 when labels come out, 0 when none do and what the client does, or enough noise of li.shield
-    around it, was recognised, 3 when it was not, and 4 when an attack failed and none got anything.
+    Exits with status 1 when labels come out, 0 when it is proved that its li.shield lets through no more than --gain
+    allows, 3 when neither is shown, and 4 when an attack failed and none got anything.
     """
     import numpy as np
 
@@ -96,7 +95,7 @@ def client(
         with waiting("solving"):
             saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
         tell(_document(saved), [_shown(_saved_answer(saved), _saved_lines(saved))], as_json=as_json)
-        context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
+        context.exit(saved.status)
     audited = functools.partial(
         audit_client,
         UserClient(function=watched_function(client, "client"), name=client, network=network),
@@ -113,15 +112,7 @@ def client(
     with waiting("auditing"):
         found = apart(f"client {client}", audited, once=False, parts=True)
     tell(_document(found), [_shown(_answer(found), _lines(found))], as_json=as_json)
-    context.exit(_status(found))
-
-
-def _status(found: ClientAudit) -> Exit:
-    if found.leaks:
-        return Exit.FOUND
-    if found.failed:
-        return Exit.INCOMPLETE
-    return Exit.DONE if found.understood else Exit.INCONCLUSIVE
+    context.exit(found.status)
 
 
 def _shown(answer: Answer, lines: list[str]) -> str:
@@ -141,10 +132,8 @@ def _answer(found: ClientAudit) -> Answer:
         leaks = f"{counted} (observed)"
     elif found.held:
         leaks = f"HELD: {counted}, within what is proved of its shield"
-    elif found.understood:
-        leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
     else:
-        leaks = f"INCONCLUSIVE: {counted}, and what the client does is not wholly known."
+        leaks = f"NO LEAK SHOWN: {counted}, which may be luck. That is no proof of safety."
     return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
 
 
@@ -173,7 +162,8 @@ def _stopped(found: ClientAudit) -> str:
 
 def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     """Say what a client's own shield is worth."""
-    what = f"li.shield(norm={shield.norm:g}, multiplier={shield.multiplier:g}), out of which every update came"
+    numbers = f"norm={shield.norm:g}, multiplier={shield.multiplier:g}"
+    what = f"li.shield({numbers}), out of which every update of this audit came"
     if found.refuted:
         return (
             f"nothing known: behind {what}, more still comes out than can of updates that depend on their own records "

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_gradients.audit.updates import Update
@@ -21,7 +22,7 @@ _LEAST_HALF = 2.0**-25  # half the distance of the smallest numbers of float16
 
 
 @attrs.frozen(kw_only=True)
-class Saved:
+class Saved(AuditDecision):
     """What an audit of saved updates found.
 
     Attributes:
@@ -51,6 +52,11 @@ class Saved:
         """Whether determined labels are not those of the file, and agree no more often than a blind guess may."""
         surely = self.certain > 0 and clopper_pearson(max(0, self.agree), self.certain).low > self.blind
         return 0 <= self.agree < self.certain and not surely
+
+    @property
+    def word(self) -> AuditWord:
+        """The answer in a word."""
+        return AuditWord.LEAKS if self.leaks else AuditWord.UNSHOWN
 
     @property
     def leaks(self) -> bool:

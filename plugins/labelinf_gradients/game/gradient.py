@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import abc
 import enum
-import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Attack, Defence, Guess, of_channel
+from labelinf_core.contracts.components import Attack, Defence, Guess, Overlap, of_channel
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import VOCABULARY, GradientFacts, LabelFamily
 from labelinf_gradients.game.networks import Network
@@ -115,31 +114,16 @@ class GradientThreat(ThreatModel):
 
     @property
     def best_counts(self) -> tuple[int, ...]:
-        """The guess of a batch's label counts that overlaps most with them on average, knowing class shares only.
-
-        The j-th guess of class k is right with probability P(Bin(batch, share_k) >= j), which falls with j: the
-        ``batch`` largest of these probabilities are the best guess.
-        """
+        """The guess of a batch's label counts that overlaps most with them on average, knowing class shares only."""
         counts = [0] * self.n_classes
-        for _, k in self._best_gains:
+        for _, k in Overlap(size=self.batch).best(self.prior):
             counts[k] += 1
         return tuple(counts)
 
     @property
     def baseline(self) -> float:
         """Expected overlap of :attr:`best_counts` with the truth; the majority share when a batch is one sample."""
-        return sum(gain for gain, _ in self._best_gains) / self.batch
-
-    @property
-    def _best_gains(self) -> list[tuple[float, int]]:
-        gains = [(p, k) for k, share in enumerate(self.prior) for p in _at_least(self.batch, share)]
-        return sorted(gains, key=lambda item: (-item[0], item[1]))[: self.batch]
-
-
-def _at_least(n: int, share: float) -> list[float]:
-    """Return P(Bin(n, share) >= j) for j = 1..n."""
-    terms = [math.comb(n, j) * share**j * (1 - share) ** (n - j) for j in range(n + 1)]
-    return [min(1.0, math.fsum(terms[j:])) for j in range(1, n + 1)]
+        return Overlap(size=self.batch).blind(self.prior)
 
 
 class GradientOracle:

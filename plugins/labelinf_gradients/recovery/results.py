@@ -157,8 +157,11 @@ class Recovery:
 
     @property
     def condition(self) -> str:
-        """What was declared and not tested, as one sentence; empty where every family was tried."""
-        return f"If labels are of the family {self.declared!r}, as was declared." if self.declared else ""
+        """What no gradient can tell: what was declared, and behind an unknown factor how classes weigh; or empty."""
+        said = [f"labels are of the family {self.declared!r}, as was declared"] if self.declared else []
+        if self.scaled:  # weighed by class, a mixed label is another mixed label, and a factor
+            said.append("every class weighs alike in the loss")
+        return f"If {' and '.join(said)}." if said else ""
 
     @property
     def hard(self) -> NDArray[np.intp]:

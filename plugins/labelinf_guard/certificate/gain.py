@@ -52,6 +52,7 @@ __all__ = [
 
 _LN2 = math.log(2)
 _DIGITS = 52  # binary, of a gain
+_SMALLEST = -690.0  # logarithm, below which doubles lose digits, and then are 0
 
 
 def binary_entropy(share: float) -> float:
@@ -125,7 +126,7 @@ def _coin_gain(bits: float) -> float:
     if bits >= 1:
         return 0.5
     if bits < 1e-9:  # the series of the entropy: 1 - h(1/2 - x) >= 2 x**2 / ln 2
-        return min(0.5, math.sqrt(_LN2 * bits / 2))
+        return math.sqrt(_LN2 * bits / 2)
     steps = range(1 << _DIGITS)
     beyond = bisect_left(steps, True, key=lambda step: 1 - binary_entropy(0.5 - step / len(steps) / 2) > bits)
     return beyond / len(steps) / 2
@@ -168,11 +169,24 @@ def game_line(
     Returns:
         None where no share below 1 can be named.
     """
-    from scipy.stats import binom
-
     allowed = math.log(doubt / lists) - (bits + rare) * _LN2
     counts = range(math.ceil(labels * perfect) + 1, labels + 1)
-    if not counts or not math.isfinite(allowed):
-        return None
-    first = bisect_left(counts, True, key=lambda count: binom.logsf(count - 1, labels, perfect) <= allowed - 1e-6)
+    first = bisect_left(counts, True, key=lambda count: _tail_log(count, labels, perfect) <= allowed - 1e-6)
     return None if first == len(counts) else counts[first] / labels
+
+
+def _tail_log(count: int, labels: int, share: float) -> float:
+    """Return ``log P(Bin(labels, share) >= count)``, from above where that is smaller than doubles are.
+
+    There the tail is at most a geometric series: no term is more than ``(n - k) p / ((k + 1) (1 - p))`` of the last.
+    """
+    from scipy.special import gammaln
+    from scipy.stats import binom
+
+    found = float(binom.logsf(count - 1, labels, share))
+    if found > _SMALLEST:
+        return found
+    missed = labels - count
+    ways = gammaln(labels + 1) - gammaln(count + 1) - gammaln(missed + 1)
+    ratio = missed * share / ((count + 1) * (1 - share))
+    return float(ways + count * math.log(share) + missed * math.log1p(-share) - math.log1p(-ratio))

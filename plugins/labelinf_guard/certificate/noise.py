@@ -95,17 +95,16 @@ def lattice_log(first: int, last: int, variance: Fraction) -> float:
     if first > last:
         return -math.inf
     size = -(-(last - first + 1) // _BLOCKS)
-    low = first + size * np.arange(-(-(last - first + 1) // size), dtype=np.float64)
+    low = first + np.arange(0, last - first + 1, size, dtype=np.float64)
     high = np.minimum(low + size - 1, last)
+    inner, outer = np.maximum(np.maximum(low, -high), 0), np.maximum(-low, high)  # how near to 0, how far from it
+    nearest = float(inner.min())
 
     def weight(at: np.ndarray) -> np.ndarray:
         return np.exp((nearest - np.abs(at)) * (nearest + np.abs(at)) / (2 * float(variance)))
 
-    nearest = 0.0 if first <= 0 <= last else float(min(abs(first), abs(last)))
-    ends, middle = np.abs(np.stack([low, high])), (low + high) / 2
-    mean, peak = weight(ends).mean(axis=0), weight(np.where(low * high > 0, ends.min(axis=0), 0.0))
-    concave, convex = ends.max(axis=0) <= deviation, (ends.min(axis=0) >= deviation) & (low * high > 0)
-    each = np.where(concave, weight(middle), np.where(convex, mean, peak))
+    flat = np.where(inner >= deviation, (weight(low) + weight(high)) / 2, weight(inner))
+    each = np.where(outer <= deviation, weight((low + high) / 2), flat)
     total = float(((high - low + 1) * each).sum())
     return math.log(total) - nearest**2 / (2 * float(variance)) - math.log(_normaliser(variance)) + 1e-9
 

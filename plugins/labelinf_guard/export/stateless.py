@@ -44,7 +44,10 @@ COLUMNS = "The columns must be the board's id and 'prediction', or, for probabil
 UNKNOWN = "An id is not one of those that are expected."
 DUPLICATE = "An id occurs more than once."
 MISSING = "An expected id is missing."
-VALUE = "A prediction must be a class of this board, or a finite decimal number."
+VALUE = (
+    "A prediction must be a class of this board, written as the board writes it ('1', not '1.0'); "
+    "where probabilities or values are scored, a finite decimal number."
+)
 RANGE = "Probabilities must lie between 0 and 1, and not all of a row may be 0."
 
 

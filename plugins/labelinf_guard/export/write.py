@@ -130,7 +130,7 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     split = _first(board, policy, labels, split)
     if policy.public.flip:
         labels = attrs.evolve(labels, codes=split.codes)
-    others = beside(known_boards(board.parent / policy.board.labels, board))
+    others = beside(known_boards(board.parent / policy.board.labels, board, split.public.tobytes()))
     said = [*certificate.sentences(), *_told(where.title)]
     folder.mkdir(parents=True, exist_ok=True)
     write_private(written.solution, _solution(policy, labels, split.public).encode())

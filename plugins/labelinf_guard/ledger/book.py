@@ -101,6 +101,7 @@ class Book:
         time: The latest of all events.
         closed: Why no submission is admitted any more; empty while they are.
         final: The final release, once it is made.
+        final_lost: Whether it may be among the rows that were lost.
     """
 
     rules: Rules | None = None
@@ -112,6 +113,7 @@ class Book:
     time: int = 0
     closed: str = ""
     final: list[Any] | None = None
+    final_lost: bool = False
     _by_digest: dict[str, int] = attrs.field(factory=dict, repr=False)
     _used: Counter[tuple[Any, ...]] = attrs.field(factory=Counter, repr=False)  # by team, by day, and by both
     _first: dict[int, int] = attrs.field(factory=dict, repr=False)  # submission of every beat
@@ -242,6 +244,7 @@ class Book:
         elif kind == "adopt":
             self.spent += body["charge"]
             self.lost += body["rows"]
+            self.final_lost |= body.get("final", True)  # an earlier version did not say
         elif kind == "close":
             self.closed = body["why"]
         elif kind == "final":

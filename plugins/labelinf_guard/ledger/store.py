@@ -11,8 +11,9 @@ ledger has reserved what was being scored and tells nothing that it has not char
 A keyed digest over each row and the one before shows rows that were changed, removed or put in. What is kept is not yet
 an event, as nobody may see when a scorer ended; it has a digest of its own, over its number and its submission. One
 that is removed before its beat is like a scorer that crashed: *no score*, charged in full. The ``anchor`` beside the
-file holds the last digest: a ledger that does not reach it was restored from a copy, and is refused until the host
-adopts it, whereby all that may have been told since is charged in full.
+file holds the last digest, and whether the final scores are out: a ledger that does not reach it was restored from a
+copy, and is refused until the host adopts it, whereby all that may have been told since is charged in full. Final
+scores that may be among what was lost are not released again: no price would pay for a second release.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ _START = "0" * 64
 _LAST = (1 << 63) - 1  # of the whole numbers that SQLite has
 _VOID = "This board is closed: its ledger is at fault, and its certificate is void."
 _FORGOTTEN = "This board is closed: the record that it told may be lost."
+_RELEASED = (
+    "The final scores may be out already: rows of the ledger were lost, and others would add to what those told."
+)
 _BROKEN = "the ledger was changed or is damaged"
 
 
@@ -130,14 +134,16 @@ class Ledger:
     def adopt(cls, path: Path, anchor: Path, key: bytes, clock: BoardClock, *, lost: int = 0) -> int:
         """Go on with a ledger that was restored from a copy. Returns how many rows were lost: ``lost`` at least."""
         ledger = cls._opened(path, anchor, key, clock)
-        lost = max(lost, ledger._behind())
+        behind, still = ledger._behind(), _anchored_rows(anchor)[2]
+        final = lost > behind or not still
+        lost = max(lost, behind)
         if lost:
             with ledger._transaction():
                 worst = worst_charge(ledger.rule(), len(ledger.book.entries) + lost)
-                ledger._append("adopt", {"rows": lost, "charge": lost * worst})
+                ledger._append("adopt", {"rows": lost, "charge": lost * worst, "final": final})
                 if ledger.book.known().rule == "records":
                     ledger._append("close", {"why": _FORGOTTEN})
-            write_private(anchor, f"{ledger.rows} {ledger.head}".encode())
+            write_private(anchor, ledger._reached())
         ledger.close()
         return lost
 
@@ -242,12 +248,14 @@ class Ledger:
         """Close the board with its final release; a second one is refused.
 
         Raises:
-            RefusedError: There was one.
+            RefusedError: There was one, or may have been.
         """
         with self._transaction():
             self._settle()
             if self.book.final is not None:
                 raise RefusedError("The final scores are out; they are released once.")
+            if self.book.final_lost:
+                raise RefusedError(_RELEASED)
             self._append("final", {"released": released})
 
     def _settle(self) -> None:
@@ -361,7 +369,10 @@ class Ledger:
         with self._anchor.with_name(self._anchor.name + ".lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # a slower process must not put an older anchor over a newer one
             if not self._anchor.exists() or _anchored_rows(self._anchor)[0] < self.rows:
-                write_private(self._anchor, f"{self.rows} {self.head}".encode())
+                write_private(self._anchor, self._reached())
+
+    def _reached(self) -> bytes:
+        return f"{self.rows} {self.head} {'open' if self.book.final is None else 'final'}".encode()
 
     def _forget(self) -> None:
         """Forget what is not on the disk; the next transaction reads it all again."""
@@ -372,7 +383,7 @@ class Ledger:
 
     def _behind(self) -> int:
         """Return by how many rows the ledger ends before its anchor, or differs from it."""
-        count, seal = _anchored_rows(self._anchor)
+        count, seal, _ = _anchored_rows(self._anchor)
         self.read()
         if count > self.rows:
             return count - self.rows
@@ -380,10 +391,11 @@ class Ledger:
         return 0 if row is not None and hmac.compare_digest(row[0], seal) else max(1, self.rows)
 
 
-def _anchored_rows(anchor: Path) -> tuple[int, str]:
+def _anchored_rows(anchor: Path) -> tuple[int, str, bool]:
+    """Return how far a ledger was, the seal there, and whether no final score was out, which 0.1 did not say."""
     try:
-        count, _, seal = anchor.read_text(encoding="ascii").partition(" ")
-        return int(count), seal
+        count, seal, *said = anchor.read_text(encoding="ascii").split()
+        return int(count), seal, said == ["open"]
     except (OSError, ValueError) as error:
         raise InputError(f"{anchor} cannot be read. It says how far the ledger was: restore it from a copy.") from error
 

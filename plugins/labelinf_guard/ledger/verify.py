@@ -61,7 +61,9 @@ class Verified:
     faults: tuple[str, ...]
 
 
-def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = None) -> Verified:
+def verify(
+    path: Path, key: bytes, *, head: str = "", files: _Files | None = None, anchor: Path | None = None
+) -> Verified:
     """Read a ledger and compute everything again.
 
     Args:
@@ -69,12 +71,14 @@ def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = Non
         key: Of its chain.
         head: A seal that was published: the ledger must hold it; empty for none.
         files: Says what is wrong with the files beside it, given the digests of those that must be there, by number.
+        anchor: The file that says how far it had come; None: that is not known.
 
     Raises:
         InputError: There is no ledger, or it cannot be read.
     """
-    rows, kept = _read(path)
-    faults: list[str] = []
+    reached = None if anchor is None else anchor.read_text(encoding="utf-8").split() if anchor.is_file() else []
+    rows, kept = _read(path)  # after the anchor: a board may go on meanwhile
+    faults: list[str] = [] if reached is None else list(_short(reached, rows))
     seal = "0" * 64
     events: list[tuple[str, int, dict[str, Any]]] = []
     for place, (number, kind, at, body, sealed) in enumerate(rows, 1):
@@ -111,6 +115,12 @@ def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = Non
         proved=form_of(rules["terms"]),
         faults=tuple(faults),
     )
+
+
+def _short(reached: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    """Say where a ledger does not reach the row and the seal that its anchor says."""
+    if len(reached) < 2 or (reached[0], reached[1]) not in {(str(row[0]), row[4]) for row in rows}:
+        yield "the ledger does not reach the point where it was: it was restored from a copy, or its anchor was changed"
 
 
 def _lost(
@@ -189,7 +199,7 @@ class _Sums:
         lost: Rows that were lost with a copy.
         time: Of the last row.
         closed: Whether no submission may follow.
-        final: Whether the final release was made.
+        final: Whether the final release was made, or may be among rows that were lost.
     """
 
     rules: dict[str, Any]
@@ -224,6 +234,7 @@ class _Sums:
                     self.faults.append(f"row {row}: what was lost is not charged in full")
                 self.spent += body["charge"]
                 self.lost += body["rows"]
+                self.final = self.final or body.get("final") is True
             case "close":
                 self.closed = True
             case "final":

@@ -18,32 +18,20 @@ not refuted, and it might not have been; or nothing carries a signal   yes      
 
 from __future__ import annotations
 
-import enum
-
 import attrs
 
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_outputs.audit.claim import EpsilonProof, PrivacyClaim
 
-__all__ = ["POWER", "Decision", "OutputsWord"]
+__all__ = ["POWER", "Decision"]
 
 POWER = 0.95  #: what an audit must have against twice a claim, to pass it
 
 _REMEDY = "training behind a label-DP mechanism (label-rr, lp-mst, alibi, pate), as proved for each"
 
 
-class OutputsWord(enum.Enum):
-    """What an audit says of a model."""
-
-    LEAKS = "leaks"
-    """The lower bound of epsilon (or mu) is above 0."""
-    UNSHOWN = "no leak shown"
-    """It is 0. Attacks that failed prove nothing."""
-    VOID = "void"
-    """These were no planted labels, or the files do not belong together."""
-
-
 @attrs.frozen(kw_only=True)
-class Decision:
+class Decision(AuditDecision):
     """What the committed guesses come to.
 
     Attributes:
@@ -74,11 +62,25 @@ class Decision:
         return self.proof.level if self.proof else 0.0
 
     @property
-    def word(self) -> OutputsWord:
+    def word(self) -> AuditWord:
         """The answer in a word."""
         if self.voids:
-            return OutputsWord.VOID
-        return OutputsWord.LEAKS if self.level > 0 else OutputsWord.UNSHOWN
+            return AuditWord.VOID
+        return AuditWord.LEAKS if self.leaks else AuditWord.UNSHOWN
+
+    @property
+    def claimed(self) -> AuditWord | None:
+        """What became of the claim; None without one, and where every leak is to end with status 1."""
+        if not self.claim.made or (self.gate and self.leaks and not self.refuted):
+            return None
+        if self.refuted:
+            return AuditWord.REFUTED
+        return AuditWord.WITHSTOOD if self.passed else AuditWord.UNSHOWN
+
+    @property
+    def leaks(self) -> bool:
+        """Whether anything is proved, within a claim or beyond it."""
+        return self.level > 0
 
     @property
     def refuted(self) -> bool:
@@ -88,17 +90,10 @@ class Decision:
     @property
     def passed(self) -> bool:
         """Whether a claim withstood an audit that carries a signal, and that would have refuted twice as much."""
-        carries = self.word is OutputsWord.LEAKS or bool(self.signal and self.proof)
+        carries = self.leaks or bool(self.signal and self.proof)
         return self.power is not None and not self.refuted and carries and self.power >= POWER
-
-    @property
-    def status(self) -> int:
-        """How a command ends."""
-        if self.refuted or (self.word is OutputsWord.LEAKS and (self.gate or not self.claim.made)):
-            return 1
-        return 0 if self.passed else 3
 
     @property
     def remedy(self) -> str:
         """What stops the leak; empty where none is shown."""
-        return _REMEDY if self.word is OutputsWord.LEAKS else ""
+        return _REMEDY if self.leaks else ""

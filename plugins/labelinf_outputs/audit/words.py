@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report.words import at_most
-from labelinf_outputs.audit.decision import POWER, Decision, OutputsWord
+from labelinf_outputs.audit.decision import POWER, Decision
 from labelinf_outputs.audit.findings import Finding, OutputsAudit
 
 __all__ = ["WIDTH", "answer", "at_least", "conditions", "document", "headline", "lines", "sentence", "share", "wrapped"]
@@ -52,17 +53,17 @@ def lines(found: OutputsAudit, view: str) -> list[str]:
 
 def headline(found: Decision) -> str:
     """Return the answer in a sentence."""
-    if found.word is OutputsWord.VOID:
+    if found.word is AuditWord.VOID:
         return "VOID: this is no audit."
     beyond = f" beyond delta = {found.claim.delta:g}" if found.claim.delta else ""
-    shown = f"{at_least(found)} is proved" if found.word is OutputsWord.LEAKS else f"no leak{beyond} is shown"
+    shown = f"{at_least(found)} is proved" if found.leaks else f"no leak{beyond} is shown"
     if found.refuted:
         return f"REFUTED: {found.claim} was claimed, {shown}."
     if found.passed:
         return f"NOT REFUTED: {found.claim} was claimed, {shown}. That is not a proof of the claim."
     if found.claim.made:
         return f"INCONCLUSIVE: {found.claim} was claimed, {shown}, and more might not have been seen."
-    if found.word is OutputsWord.LEAKS:
+    if found.leaks:
         return f"the model gives planted labels away; {shown}."
     return "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety."
 
@@ -101,9 +102,9 @@ def conditions(found: OutputsAudit) -> Iterator[str]:
     """Yield the sentences without which the answer must not be read."""
     decision, claim = found.decision, found.claim
     yield from (f"{reason}." for reason in decision.voids)
-    if decision.word is OutputsWord.VOID:
+    if decision.word is AuditWord.VOID:
         return
-    if decision.word is OutputsWord.UNSHOWN:
+    if not decision.leaks:
         yield from _unshown(found)
     if found.ceiling < 1:
         allows = "allows any attack" if claim.exact else "lets any attack expect"

@@ -30,7 +30,6 @@ from labelinf_outputs.game.view import LossOracle, Outputs, View
 __all__ = ["CanaryRound", "OutputChannel"]
 
 _TRIED = 64  # records that a victim is tried on before anything is played
-_VICTIMS = 3  # whose accuracy is averaged
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -91,6 +90,7 @@ class OutputChannel(PlantedChannel):
     rank: ClassVar[int] = 20
     attacks: ClassVar[type[OutputAttack]] = OutputAttack
     defences: ClassVar[type[OutputDefence]] = OutputDefence
+    uniform: ClassVar[bool] = True
 
     victim: str = "mlp"
     epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))
@@ -154,14 +154,14 @@ class OutputChannel(PlantedChannel):
         trained.model.log_probabilities(data.features[rows])
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
-        """Return the share of unseen records that the released top class gets right, over a few victims.
+        """Return the share of unseen records that the released top class of a victim gets right.
 
         Raises:
             InputError: As :meth:`threat` and :meth:`check`.
         """
         self.threat(Setting(data=data, defences=defences))
         game = self._game(data, defences, rng)
-        return {"test_accuracy": float(np.mean([game.member(index).test_accuracy for index in range(_VICTIMS)]))}
+        return {"test_accuracy": float(game.member(0).test_accuracy)}
 
     def begin(self, data: LabelSet, threat: OutputThreat, rng: np.random.Generator) -> CanaryRound:
         """Plant labels and train, the same model whenever ``rng`` is in the same state."""

@@ -22,6 +22,7 @@ from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.likeness import Likeness
 from labelinf_scores.game.scorers import is_own
 from labelinf_scores.game.scoring import Scorer
@@ -29,6 +30,7 @@ from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["ONLY_THROUGH_US", "AuditedBoard", "BoardCertificate", "Certifying", "certificate", "informed"]
 
+NEVER_ASKED = "of the board's own metric: the scorer is not asked there, and nothing is said of it"
 ONLY_THROUGH_US = (
     "labels reach the scorer only through labelinf (not of a program or container that holds its own copy)"
 )
@@ -43,14 +45,14 @@ class BoardCertificate:
         conditions: Of what.
         gain: The most that any attacker has beyond what is known anyway, as a share of the labels; None: not limited.
         exact: The largest probability that all labels are recovered.
-        foreign: Whether the scorer is a user's own.
+        where: What else it takes where the scorer is a user's own; empty for one that ships.
     """
 
     statement: str
     conditions: str
     gain: float | None
     exact: float
-    foreign: bool
+    where: str = ""
 
     @property
     def points(self) -> str:
@@ -59,11 +61,6 @@ class BoardCertificate:
             return f"all labels recovered with probability {math.ceil(1e4 * self.exact) / 100:.2f}% at most"
         points = math.ceil(round(1e3 * self.gain, 9)) / 10
         return f"at most {points:.1f} points over what an attacker knows anyway"
-
-    @property
-    def where(self) -> str:
-        """The condition on how labels reach a user's own scorer; empty for one that ships."""
-        return ONLY_THROUGH_US if self.foreign else ""
 
     def sentence(self) -> str:
         """Say it in one line."""
@@ -130,18 +127,32 @@ class Certifying(Advisor):
         return _proof(self._theory(threat, notes), threat, self.target)
 
 
-def certificate(builder: Builder, threat: ThreatModel, target: Target) -> BoardCertificate | None:
-    """Return what is proved to stay within ``target``; None where nothing is. What others vouch for proves nothing."""
+def certificate(builder: Builder, threat: ThreatModel, target: Target, until: str = "") -> BoardCertificate | None:
+    """Return what is proved to stay within ``target``; None where nothing is. What others vouch for proves nothing.
+
+    Args:
+        builder: Knows the bounds.
+        threat: What an adversary knows.
+        target: What is to be reached.
+        until: When the board ends that stands there, as a clause; empty where it does not.
+    """
     implied = theory(builder, "score", threat)
     if (ceiling := _proof(implied, threat, target)) is None:
         return None
     return BoardCertificate(
         statement=ceiling.statement,
-        conditions=ceiling.conditions,
+        conditions="; ".join(filter(None, (until, ceiling.conditions))),
         gain=_gain(implied, ceiling, threat.baseline),
         exact=ceiling.exact,
-        foreign=bool(threat.own_effects),
+        where=_where(threat),
     )
+
+
+def _where(threat: ThreatModel) -> str:
+    if not threat.own_effects:
+        return ""
+    asks = (stage.asks for stage in threat.defences if isinstance(stage, ScoreDefence))
+    return ONLY_THROUGH_US if all(asks) else f"{NEVER_ASKED}; {ONLY_THROUGH_US}"
 
 
 def _proof(implied: Implied, threat: ThreatModel, target: Target) -> Ceiling | None:

@@ -12,11 +12,10 @@ anything else: attacks that failed prove nothing                              3
 
 from __future__ import annotations
 
-import enum
-
 import attrs
 
 from labelinf_core.advise.target import Target
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_privacy.label_dp import pure_accuracy
@@ -24,22 +23,9 @@ from labelinf_scores.audit.advice import Remedy
 from labelinf_scores.audit.certificate import BoardCertificate
 from labelinf_scores.audit.scorer import Extraction
 
-__all__ = ["NOTHING", "Goal", "ScorerDecision", "ScorerWord"]
+__all__ = ["NOTHING", "Goal", "ScorerDecision"]
 
 _ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
-
-
-class ScorerWord(enum.Enum):
-    """What an audit says of a board."""
-
-    LEAKS = "leaks"
-    """An attack got more than is tolerated."""
-    BROKEN = "incomplete"
-    """None did, and one broke while it played."""
-    CERTIFIED = "certified"
-    """What is deployed is proved to stay within the target that was given, whatever the scorer is."""
-    UNSHOWN = "no leak shown"
-    """Neither: attacks that failed prove nothing."""
 
 
 @attrs.frozen(kw_only=True)
@@ -48,18 +34,18 @@ class Goal:
 
     Attributes:
         target: A share of labels, ``no-exact-recovery`` or ``epsilon<=1``.
-        gain: Points over the best blind guess, instead.
+        gain: A fraction of the labels over the best blind guess, instead.
         most: Labels a query, more of which are a leak; None: what the target says.
     """
 
     target: str = ""
-    gain: str = ""
+    gain: float | None = None
     most: float | None = None
 
     @property
     def given(self) -> bool:
         """Whether she wrote what is to be true, without which nothing can be proved to be."""
-        return bool(self.target or self.gain)
+        return bool(self.target) or self.gain is not None
 
     def read(self, blind: float) -> Target:
         """Return the target, where a blind guess has ``blind`` of the labels.
@@ -67,18 +53,18 @@ class Goal:
         Raises:
             InputError: It cannot be meant.
         """
-        if self.target and self.gain:
+        if self.target and self.gain is not None:
             raise InputError("--target and --gain both say what is to be reached; give one.")
-        return (
-            Target.gaining(self.gain, blind) if self.gain else Target.parse(self.target or "no-exact-recovery", blind)
-        )
+        if self.gain is not None:
+            return Target.gaining(self.gain, blind)
+        return Target.parse(self.target or "no-exact-recovery", blind)
 
 
 NOTHING = Goal()  #: she wrote nothing
 
 
 @attrs.frozen(kw_only=True)
-class ScorerDecision:
+class ScorerDecision(AuditDecision):
     """What an audit comes to.
 
     Attributes:
@@ -89,6 +75,7 @@ class ScorerDecision:
         prior: Share of every class.
         proof: What is proved of the board as deployed to be within the target; None: nothing.
         unnamed: How each of several numbers is asked for, where none was: nothing is proved of the others.
+        besides: What else was told of the labels: nothing is proved of both.
         remedies: What is proved to reach the target and does not stand there yet.
     """
 
@@ -99,22 +86,18 @@ class ScorerDecision:
     prior: tuple[float, ...]
     proof: BoardCertificate | None = None
     unnamed: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
 
     @property
-    def word(self) -> ScorerWord:
+    def word(self) -> AuditWord:
         """The answer in a word."""
         if self.leaking:
-            return ScorerWord.LEAKS
+            return AuditWord.LEAKS
         if any(leak.failure for leak in self.leaks):
-            return ScorerWord.BROKEN
+            return AuditWord.BROKEN
         certified = self.proof is not None and self.goal.given and not self.unnamed
-        return ScorerWord.CERTIFIED if certified else ScorerWord.UNSHOWN
-
-    @property
-    def status(self) -> int:
-        """How a command ends."""
-        return {ScorerWord.LEAKS: 1, ScorerWord.BROKEN: 4, ScorerWord.CERTIFIED: 0, ScorerWord.UNSHOWN: 3}[self.word]
+        return AuditWord.CERTIFIED if certified else AuditWord.UNSHOWN
 
     @property
     def leaking(self) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.report import words
-from labelinf_scores.audit.decision import Goal, ScorerDecision, ScorerWord
+from labelinf_scores.audit.decision import Goal, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.simulated import UNSCORED, made_reals, simulated, tolerated
 from labelinf_scores.game.host_tables import HostTable
@@ -58,7 +59,7 @@ class GraderReport:
             f"{share.value:.1%} of {labels} {kind}in {words.count(leak.queries, 'query')} (blind: {leak.baseline:.1%})"
         )
         told = "a replay gives every answer" if leak.evidence["replayed"] else "a replay does not give every answer"
-        if self.decision.word is ScorerWord.LEAKS:
+        if self.decision.word is AuditWord.LEAKS:
             said = f"your grader gives up {found}, by simulate; {told}."
         else:
             said = f"INCONCLUSIVE: simulate found {found}. No proof of safety."

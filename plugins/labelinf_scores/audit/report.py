@@ -116,6 +116,8 @@ def audited(
     goal: Goal = NOTHING,
     tolerance: float | None = None,
     simulations: int = 0,
+    until: str = "",
+    besides: Sequence[str] = (),
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
     """Ask once, play, certify and advise.
@@ -134,6 +136,8 @@ def audited(
         goal: What is to be true of it.
         tolerance: How near a guess of a real label must be; see :func:`~labelinf_scores.audit.simulated.simulated`.
         simulations: Labellings that an attack may score; 0: :func:`granted`.
+        until: When a board ends that is what stands in front of it, as a clause; empty where it does not.
+        besides: What else was told of the labels, of which nothing is played and nothing proved.
         progress: Called before every step with its name and how many there are.
 
     Raises:
@@ -161,8 +165,8 @@ def audited(
             raise InputError("the labels are real numbers, which simulate alone attacks; name no other attack.")
         progress("simulate", 1)
         return _of_reals(report, made, rng, tolerance)
-    proof = certificate(builder, board.deployed(data, standing), report.decision.target)
-    report = attrs.evolve(report, decision=attrs.evolve(report.decision, proof=proof))
+    proof = None if besides else certificate(builder, board.deployed(data, standing), report.decision.target, until)
+    report = attrs.evolve(report, decision=attrs.evolve(report.decision, proof=proof, besides=tuple(besides)))
     progress("comparing", 1)
     try:
         found = likeness(made, data, f"scorer {scorer!r}")
@@ -181,7 +185,7 @@ def audited(
     worth = effective(found.threat(data, queries)) if data.groups is not None else float(found.scored.sum())
     decided = attrs.evolve(report.decision, leaks=leaks, worth=worth, unnamed=unnamed)
     progress("what stops it", games.steps)
-    if proof is None:
+    if not (proof or besides):
         helpful = changes_for(
             None if found.dumb else play,
             data,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report import words
-from labelinf_scores.audit.decision import ScorerWord
 from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.game.channel import ScoreChannel
 
@@ -29,14 +29,16 @@ def said(share: Interval) -> str:
 
 def _leaks(report: ScorerReport) -> str:
     decision, tried = report.decision, _tried(report)
-    if decision.word is ScorerWord.LEAKS:
+    if decision.word is AuditWord.LEAKS:
         return f"your scorer gives up {_most(report, each=True)}"
-    if decision.word is ScorerWord.CERTIFIED and decision.proof:
+    if decision.word is AuditWord.CERTIFIED and decision.proof:
         return f"CERTIFIED as deployed ({report.line}): {decision.proof.sentence()}. {tried}"
-    if decision.word is ScorerWord.BROKEN:
+    if decision.word is AuditWord.BROKEN:
         return f"INCOMPLETE: an attack broke. {tried} No proof of safety."
     if decision.unnamed:
         tried += f" Others of the numbers that it returns were not audited: {', '.join(decision.unnamed)}."
+    if decision.besides:
+        tried += f" Nothing is proved of it together with what else was told: {'; '.join(decision.besides)}."
     return f"INCONCLUSIVE: {tried} No proof of safety."
 
 
@@ -74,10 +76,12 @@ def _scored(report: ScorerReport) -> str:
 
 def _stopped(report: ScorerReport) -> str:
     decision = report.decision
-    if decision.word is ScorerWord.CERTIFIED:
+    if decision.word is AuditWord.CERTIFIED:
         return f"what stands already ({report.line})"
     if decision.proof:
         return f"proved of what stands: {decision.proof.sentence()}"
+    if decision.besides:
+        return "nothing that stands here: what was told stays told"
     if report.data.reals is not None:
         return "not known: nothing is proved of real labels here"
     if not report.changes:

@@ -266,7 +266,7 @@ class ScoreChannel(Channel):
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``.
 
-        Its records are drawn anew until there are as many as in ``data``.
+        As many of its records are drawn as there are in ``data``.
         """
         from labelinf_scores.game.utility import honest_panel, utility
 
@@ -275,11 +275,11 @@ class ScoreChannel(Channel):
             return {}
         if self.besides:
             return _worst([board.utility(data, defences, rng) for board in self._boards])
-        honest = honest_panel(panel).resized(data.n_records)
+        honest = honest_panel(panel).resized(data.n_records, rng)
         named = attrs.evolve(honest, data=attrs.evolve(honest.data, class_names=data.class_names))
         try:
             game = _Honest(board=self, found=self._likeness(named.data))
-            return attrs.asdict(utility(game, defences, named, rng))
+            return attrs.asdict(utility(game, defences, named, rng, repeats=1))
         except InputError:  # a scorer of one's own may want other labels than these
             if is_own(self.scorer):
                 return {}

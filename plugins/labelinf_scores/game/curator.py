@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -44,7 +45,12 @@ class ScoreDefence(Defence, ActiveScoreDefence):
     """A defence of the score channel: overrides ``answer``, and says in :meth:`does` what it does.
 
     Who says nothing is taken at the worst: behind it attacks still play, and nothing is promised or certified.
+
+    Attributes:
+        asks: Whether scores come from the next stage; otherwise it computes them itself, of a metric of its own.
     """
+
+    asks: ClassVar[bool] = True
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return this defence's part in one game: itself, unless it has something to remember or to draw.

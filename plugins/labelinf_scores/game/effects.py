@@ -412,7 +412,8 @@ class Budgeted(ScoreEffect):
         if not self.shared:
             return told
         told = attrs.evolve(told, shared_budget=_fewer(facts.shared_budget, self.queries))
-        if self.epsilon > facts.label_epsilon or not facts.pays(self.queries, self.epsilon, self.delta):
+        better = (self.epsilon, self.delta) < (facts.label_epsilon, facts.label_delta)
+        if not better or not facts.pays(self.queries, self.epsilon, self.delta):
             return told
         return attrs.evolve(told, label_epsilon=self.epsilon, label_delta=self.delta)
 

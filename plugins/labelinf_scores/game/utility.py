@@ -59,14 +59,14 @@ class Panel:
     data: LabelSet
     submissions: tuple[HonestSubmission, ...]
 
-    def resized(self, n_records: int) -> Panel:
-        """Return a panel of ``n_records`` records drawn from these with replacement, the same ones every time.
+    def resized(self, n_records: int, rng: np.random.Generator) -> Panel:
+        """Return a panel of ``n_records`` records drawn from these with replacement.
 
         A defence that is calibrated to the number of records, or scores a share of them, costs what it costs there.
         """
         if n_records == self.data.n_records:
             return self
-        rows = np.random.default_rng(n_records).integers(0, self.data.n_records, n_records)
+        rows = rng.integers(0, self.data.n_records, n_records)
         features = None if self.data.features is None else self.data.features[rows]
         data = attrs.evolve(self.data, labels=self.data.labels[rows], features=features)
         drawn = tuple(attrs.evolve(item, probabilities=item.probabilities[rows]) for item in self.submissions)

@@ -71,6 +71,7 @@ def test_classes_may_be_asked_about_in_groups(play: Play, classes: int) -> None:
     assert (run_trial.accuracy, run_trial.outcome.queries) == (1, 8 * groups)
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(
     n=st.integers(1, 30),

@@ -43,6 +43,7 @@ def test_known_primes_are_reached(count: int, last: int) -> None:
     assert (len(primes), primes[-1]) == (count, last)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("count", "product_bits", "bits"),
     [(5, 12, 21), (1_000, 11_271, 11_289), (10_000, 150_607, 150_629), (100_000, 1_873_303, 1_873_329)],

@@ -55,6 +55,7 @@ def test_the_precision_of_the_proof_is_enough(n: int) -> None:
         assert found.tolist() == labels.tolist()
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(st.integers(2, 6), st.data())
 def test_classes_survive_the_precision_of_the_proof(n_classes: int, data: st.DataObject) -> None:
@@ -78,6 +79,7 @@ def test_fewer_bits_than_the_product_has_are_not_enough() -> None:
     assert found is None
 
 
+@pytest.mark.long
 def test_ten_thousand_labels_are_decoded_within_two_seconds() -> None:
     primes = first_primes(10_000)
     labels = np.random.default_rng(0).integers(0, 2, len(primes))

@@ -24,6 +24,7 @@ labellings = st.lists(st.integers(0, 1), min_size=1, max_size=12)
 share = st.floats(min_value=-0.999999, max_value=0.999999)
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(labellings, share)
 def test_rounding_survives_its_margin(labels: list[int], noise: float) -> None:
@@ -37,6 +38,7 @@ def test_rounding_survives_its_margin(labels: list[int], noise: float) -> None:
     assert exponents(integer, primes).tolist() == labels
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(labellings, share)
 def test_the_nearest_divisor_survives_half_the_separation(labels: list[int], noise: float) -> None:

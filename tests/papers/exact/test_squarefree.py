@@ -43,6 +43,7 @@ def test_the_numbers_are_all_products() -> None:
     assert squarefree_numbers(np.array([], dtype=np.int64)) == [1]
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(st.floats(min_value=0.5, max_value=3000), st.integers(min_value=1, max_value=5))
 def test_both_forms_agree_with_their_definitions(x: float, m: int) -> None:

@@ -57,6 +57,7 @@ def true_log_total(values: list[object], bits: int) -> MPFR:
 rationals = st.fractions(Fraction(1, 10**6), 1).filter(bool).map(mpq)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(values=st.lists(rationals, min_size=1, max_size=40), bits=st.integers(10, 300))
 def test_the_sum_of_logarithms_of_rationals_has_a_small_relative_error(values: list[MPQ], bits: int) -> None:
@@ -67,6 +68,7 @@ def test_the_sum_of_logarithms_of_rationals_has_a_small_relative_error(values: l
         assert abs(found - true) <= abs(true) * mpq(4, 2**bits)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(values=st.lists(rationals, min_size=1, max_size=40), bits=st.integers(10, 300), wide=st.booleans())
 def test_the_sum_of_logarithms_of_reals_has_a_small_error(values: list[MPQ], bits: int, wide: bool) -> None:

@@ -17,6 +17,7 @@ from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(phi=st.integers(1, 40).map(lambda f: 2 * f + 1), value=st.fractions(-1, 1))
 def test_conversion_is_to_the_nearest_multiple_of_the_step(phi: int, value: Fraction) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.labels import LabelSet
-from labelinf_scores.audit.certificate import AuditedBoard, BoardCertificate, certificate
-from labelinf_scores.audit.decision import Goal, ScorerDecision, ScorerWord
+from labelinf_scores.audit.certificate import ONLY_THROUGH_US, AuditedBoard, BoardCertificate, certificate
+from labelinf_scores.audit.decision import Goal, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.bounds.counting import transcript_bits
 
@@ -55,23 +56,23 @@ def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDe
     return li.audit_scorer(scorer, labels, **options).report.decision
 
 
-PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, foreign=True)
+PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, where="z")
 GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), baseline=0.6, queries=9)
 
 
 @pytest.mark.parametrize(
     ("goal", "leaks", "proof", "word", "status"),
     [
-        (Goal(), (GOT,), None, ScorerWord.UNSHOWN, 3),
-        (Goal(), (GOT,), PROOF, ScorerWord.UNSHOWN, 3),  # nothing was asked for
-        (Goal(gain="5%"), (GOT,), None, ScorerWord.UNSHOWN, 3),
-        (Goal(gain="5%"), (), PROOF, ScorerWord.CERTIFIED, 0),
-        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, ScorerWord.BROKEN, 4),
-        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, ScorerWord.LEAKS, 1),
+        (Goal(), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(), (GOT,), PROOF, AuditWord.UNSHOWN, 3),  # nothing was asked for
+        (Goal(gain=0.05), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(gain=0.05), (), PROOF, AuditWord.CERTIFIED, 0),
+        (Goal(gain=0.05), (GOT, Extraction(attack="b", failure="broke")), PROOF, AuditWord.BROKEN, 4),
+        (Goal(gain=0.05, most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, AuditWord.LEAKS, 1),
     ],
 )
 def test_one_object_says_word_and_status(
-    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: ScorerWord, status: int
+    goal: Goal, leaks: tuple[Extraction, ...], proof: BoardCertificate | None, word: AuditWord, status: int
 ) -> None:
     found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
     assert (found.word, found.status) == (word, status)
@@ -87,32 +88,34 @@ def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
         prior=(0.0, 1.0),
     )
 
-    assert decision.word is ScorerWord.UNSHOWN
+    assert decision.word is AuditWord.UNSHOWN
     assert decision.leaking == ()
 
 
 def test_a_leak_is_more_than_the_target_tolerates_and_more_than_luck_without_one() -> None:
     share = Interval(value=0.7, low=0.64, high=0.75)
     got = Extraction(attack="it", accuracy=share, baseline=0.6, queries=9)
-    for goal, status in ((Goal(), 1), (Goal(gain="5"), 3), (Goal(gain="1"), 1), (Goal(target="80%"), 3)):
+    for goal, status in ((Goal(), 1), (Goal(gain=0.05), 3), (Goal(gain=0.01), 1), (Goal(target="80%"), 3)):
         found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=(got,), worth=300.0, prior=(0.6, 0.4))
         assert found.status == status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_a_board_whose_noise_grows_with_the_score_is_never_passed(seed: int) -> None:
     """It passed for two of six seeds, and a sampler with the right likelihood reads 85 % and more."""
-    assert decided(growing, queries=300, seed=seed, gain="20").status in (1, 3)
+    assert decided(growing, queries=300, seed=seed, gain="20%").status in (1, 3)
 
 
 @pytest.mark.parametrize("scorer", [unheard_of, constant])
 def test_a_function_alone_passes_only_where_its_answers_hold_too_few_bits(scorer: Scorer) -> None:
-    found = decided(scorer, MANY, queries=2, gain="5", attacks=["prime-blocks"])
+    found = decided(scorer, MANY, queries=2, gain="5%", attacks=["prime-blocks"])
     assert found.status == 0
     assert found.proof is not None
     assert 0.04 < (found.proof.gain or 0) <= 0.05
     assert "a program or container that holds its own copy" in found.proof.sentence()
-    assert ScorerDecision(goal=Goal(gain="4"), target=Goal(gain="4").read(0.6), worth=1.0, prior=(0.6, 0.4)).status == 3
+    goal = Goal(gain=0.04)
+    assert ScorerDecision(goal=goal, target=goal.read(0.6), worth=1.0, prior=(0.6, 0.4)).status == 3
 
 
 def test_refusals_count_as_values_of_an_answer() -> None:
@@ -135,10 +138,11 @@ def test_refusals_count_as_values_of_an_answer() -> None:
 )
 def test_stages_of_ours_certify_whatever_the_function_is(stages: list[str], labels: Any) -> None:
     scorer = accuracy if "subset" in stages[0] else constant
-    found = decided(scorer, labels, queries=60, gain="10", defences=stages, attacks=["majority", "hybrid"])
+    found = decided(scorer, labels, queries=60, gain="10%", defences=stages, attacks=["majority", "hybrid"])
     assert found.status == 0, found
     assert found.proof is not None
-    assert found.proof.foreign
+    assert ONLY_THROUGH_US in found.proof.sentence()
+    assert ("the scorer is not asked there" in found.proof.sentence()) == stages[0].startswith("guarded-board")
 
 
 def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
@@ -147,7 +151,7 @@ def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
     from labelinf_core.specs import Builder
 
     builder, data = Builder(Host.load()), LabelSet(labels=FEW, class_names=("0", "1"), title="m", provenance="made")
-    stages, goal = builder.pipeline(("clip(epsilon=0.1)", "laplace-dp(epsilon=0.01)"), "test"), Goal(gain="10")
+    stages, goal = builder.pipeline(("clip(epsilon=0.1)", "laplace-dp(epsilon=0.01)"), "test"), Goal(gain=0.1)
     own, theirs = (
         certificate(builder, AuditedBoard(scorer=scorer, queries=5).deployed(data, stages), goal.read(max(data.prior)))
         for scorer in ("sklearn", "statistics:fmean")
@@ -158,7 +162,7 @@ def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
 
 def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
     found = decided(
-        accuracy, queries=60, gain="10", defences=["randomised-response(epsilon=0.2)"], attacks=["majority"]
+        accuracy, queries=60, gain="10%", defences=["randomised-response(epsilon=0.2)"], attacks=["majority"]
     )
     assert found.proof is not None
     # Majority guesses beat such flipped labels; who knows half the labels surely does not.
@@ -167,7 +171,7 @@ def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
 
 
 def vars_of(proof: BoardCertificate) -> dict[str, Any]:
-    return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "foreign")}
+    return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "where")}
 
 
 def test_a_slow_scorer_ends_as_its_fast_twin() -> None:

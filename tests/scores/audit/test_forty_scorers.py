@@ -280,6 +280,7 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
 QUICK = {"auc of one column", "raises"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SCORERS]
 )

@@ -130,6 +130,7 @@ TABLES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", TABLES)
 def test_all_labels_come_out(folder: Path, function: str) -> None:
     tables(folder, **TABLES[function])
@@ -153,6 +154,7 @@ def test_rows_that_are_not_public_are_left_out_and_counted(folder: Path) -> None
     assert found["read"] == 30
 
 
+@pytest.mark.long
 def test_the_answer_says_what_was_read_and_quotes_no_label(folder: Path) -> None:
     tables(folder, **TABLES["of_strings"])
 
@@ -304,6 +306,7 @@ def test_what_many_rows_share_are_classes_and_other_numbers_are_not(folder: Path
     assert found["labels"]["classes"] == classes
 
 
+@pytest.mark.long
 def test_a_grader_that_leaves_out_private_rows_itself_is_given_the_column_that_says_which(folder: Path) -> None:
     tables(folder, insult=BITS, Usage=np.where(np.arange(N) % 4 == 0, "Private", "Public"))
 
@@ -312,6 +315,7 @@ def test_a_grader_that_leaves_out_private_rows_itself_is_given_the_column_that_s
     assert (found["read"], found["left out"], found["status"]) == (30, 10, 1)
 
 
+@pytest.mark.long
 def test_a_class_may_be_predicted_by_a_column_for_each(folder: Path) -> None:
     tables(folder, **TABLES["of_strings"])
     third = np.full(N, 1 / 3)
@@ -323,6 +327,7 @@ def test_a_class_may_be_predicted_by_a_column_for_each(folder: Path) -> None:
     assert (found["labels"]["columns"], found["read"]) == (["kind"], N)
 
 
+@pytest.mark.long
 def test_numbers_that_begin_with_a_nought_are_texts(folder: Path) -> None:
     ids = [f"{i:03d}" for i in range(N)]
     pd.DataFrame({"id": ids, "insult": BITS}).to_csv(folder / "solution.csv", index=False)

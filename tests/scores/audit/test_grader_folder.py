@@ -29,6 +29,7 @@ def refused(*arguments: object) -> str:
     return run.output
 
 
+@pytest.mark.long
 def test_the_example_gives_up_its_labels_as_the_page_says() -> None:
     run = audit(EXAMPLE)
     said = " ".join(run.output.split())
@@ -39,6 +40,7 @@ def test_the_example_gives_up_its_labels_as_the_page_says() -> None:
     assert "called as (submission: predictions, answers: labels) as data frames" in said
 
 
+@pytest.mark.long
 def test_files_are_told_by_what_they_hold_and_not_by_their_names(folder: Path) -> None:
     (folder / "private" / "test.csv").rename(folder / "a.csv")
     (folder / "public" / "sample_submission.csv").rename(folder / "b.csv")
@@ -46,6 +48,7 @@ def test_files_are_told_by_what_they_hold_and_not_by_their_names(folder: Path) -
     assert "marks.py:grade: 60 labels of insult" in audit(folder).output
 
 
+@pytest.mark.long
 def test_only_the_grader_is_run_and_what_it_imports(folder: Path) -> None:
     (folder / "pandas.py").write_text("raise SystemExit('run')")
     (folder / "prepare.py").write_text("raise SystemExit('run')\ndef prepare(raw, public, private): ...")
@@ -57,6 +60,7 @@ def test_only_the_grader_is_run_and_what_it_imports(folder: Path) -> None:
     assert audit(folder).exit_code == 1
 
 
+@pytest.mark.long
 def test_what_is_missing_is_asked_for_by_its_option(folder: Path) -> None:
     answers, sample = folder / "private" / "test.csv", folder / "public" / "sample_submission.csv"
     elsewhere = Path(shutil.move(answers, folder.parent / "answers.csv"))

@@ -72,6 +72,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "metric"),
     [
@@ -89,6 +90,7 @@ def test_a_hosts_function_is_attacked_as_it_stands(folder: Path, name: str, metr
     assert "all 40 labels" in run.output
 
 
+@pytest.mark.long
 def test_a_submission_of_one_row_is_scored_and_no_noise_is_enough_then(folder: Path) -> None:
     pytest.importorskip("pandas")
     told = ("--labels", "y.csv", "--attack", "hybrid", "--queries", "60", "--target", "80%")
@@ -109,11 +111,13 @@ def test_names_of_numbers_are_those_that_were_returned_for_made_labels() -> None
     assert "11" not in scorer.among
 
 
+@pytest.mark.long
 def test_a_few_numbers_in_a_tuple_are_named_by_their_places(folder: Path) -> None:
     run = CliRunner().invoke(main, ["audit", "scorer", "theirhosts:pair#1", "--labels", "y.csv"])
     assert (run.exit_code, "agrees with accuracy " in run.output) == (1, True), run.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", [("attack", "binary-weights"), ("advise", "--target", "60%")])
 def test_what_is_played_of_several_numbers_is_named(folder: Path, arguments: tuple[str, ...]) -> None:
     run = CliRunner().invoke(
@@ -128,6 +132,7 @@ def test_a_scoring_program_of_a_folder_layout_is_run(folder: Path) -> None:
     assert score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])) == {"accuracy": 0.75}
 
 
+@pytest.mark.long
 def test_a_scoring_program_that_fails_is_told_what_it_is_given(folder: Path) -> None:
     (folder / "fails.py").write_text("import sys; sys.exit('label 1')")
     run = CliRunner().invoke(main, ["audit", "scorer", f"codabench:{sys.executable} fails.py", "--labels", "y.csv"])
@@ -231,6 +236,7 @@ def test_a_number_that_is_not_there_is_one_sentence(folder: Path) -> None:
     assert (run.exit_code, "returned no number 'f1'; it has auc." in run.output) == (2, True), run.output
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "said", "status"),
     [

@@ -68,6 +68,7 @@ def test_a_board_begins_anew_and_then_remembers(folder: Path) -> None:
     assert sys.modules["boards"].best == -1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["best_so_far", "cached", "limited"])
 def test_what_a_scorer_remembers_hides_no_label(folder: Path, name: str) -> None:
     run = CliRunner().invoke(
@@ -80,6 +81,7 @@ def test_what_a_scorer_remembers_hides_no_label(folder: Path, name: str) -> None
     assert attacks[-1]["queries"] <= 6 * N
 
 
+@pytest.mark.long
 def test_a_graders_board_that_remembers_is_read(folder: Path) -> None:
     arguments = ["boards.py:grade", "--solution", "y.csv", "--sample", "sample.csv"]
     run = CliRunner().invoke(main, ["audit", "grader", *arguments, "--json"])
@@ -88,6 +90,7 @@ def test_a_graders_board_that_remembers_is_read(folder: Path) -> None:
     assert json.loads(run.stdout)["read"] == N
 
 
+@pytest.mark.long
 def test_what_depends_on_no_label_is_never_read(folder: Path) -> None:
     run = CliRunner().invoke(
         main, ["audit", "scorer", "boards:of_predictions_alone", "--labels", "y.csv", "--column", "label"]

@@ -83,6 +83,7 @@ def labelinf(*arguments: str) -> Result:
     return CliRunner().invoke(main, [*arguments, "--labels", "y.csv"], catch_exceptions=False)
 
 
+@pytest.mark.long
 def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) -> None:
     for scorer, attack, recovered in (
         ("auc", "spaced-ranks", "80 of 80"),
@@ -96,6 +97,7 @@ def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) 
         assert "certified" not in run.stdout
 
 
+@pytest.mark.long
 def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: Path) -> None:
     run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:constant")
     assert (run.exit_code, "INCONCLUSIVE: scorer 'oneprobe:constant': all its answers" in run.stderr) == (3, True)
@@ -105,6 +107,7 @@ def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: 
     assert run.exit_code == 3
 
 
+@pytest.mark.long
 def test_no_gate_passes_on_what_is_but_a_guess(folder: Path) -> None:
     """Nothing is certain of a scorer of one's own: what gains nothing there has shown nothing."""
     game = ("--scorer", "oneprobe:coarse", "--queries", "2")
@@ -126,6 +129,7 @@ def test_no_gate_passes_on_what_is_but_a_guess(folder: Path) -> None:
     assert guess in " ".join(labelinf("attack", "simulate(simulations=9)", *game).stdout.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "before", "arguments"),
     [
@@ -159,6 +163,7 @@ def test_a_scorer_that_turns_after_a_while_is_blamed_for_it(
         assert "certified" not in said
 
 
+@pytest.mark.long
 def test_advice_answers_the_hosts_target_and_each_was_played(folder: Path) -> None:
     arguments = ("--queries", "10", "--attack", "binary-weights", "--gain", "20%")
     run = labelinf("audit", "scorer", "oneprobe:five", *arguments)

@@ -60,6 +60,7 @@ def audit(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["audit", "scorer", *arguments])
 
 
+@pytest.mark.long
 def test_all_labels_come_out_within_a_hundredth_of_their_interquartile_range(folder: Path) -> None:
     result = audit("regressions:explained", "--labels", "y.csv", "--json")
     document = json.loads(result.stdout)
@@ -74,6 +75,7 @@ def test_all_labels_come_out_within_a_hundredth_of_their_interquartile_range(fol
     assert document["labels"]["n_classes"] is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("function", ["of_every_case", "in_words"])
 def test_everything_that_is_answered_is_read(folder: Path, function: str) -> None:
     (leak,) = json.loads(audit(f"regressions:{function}", "--labels", "y.csv", "--json").stdout)["attacks"]
@@ -81,6 +83,7 @@ def test_everything_that_is_answered_is_read(folder: Path, function: str) -> Non
     assert leak["exact"]
 
 
+@pytest.mark.long
 def test_a_scorer_of_ranks_gives_up_the_order(folder: Path) -> None:
     result = audit("regressions:ranks", "--labels", "y.csv")
 
@@ -105,13 +108,14 @@ def test_what_is_not_read_is_never_safe(folder: Path, function: str, said: str) 
 
 
 def test_stages_prove_nothing_of_real_labels(folder: Path) -> None:
-    result = audit("regressions:explained", "--labels", "y.csv", "--defence", "subset(share=0.1)", "--gain", "50")
+    result = audit("regressions:explained", "--labels", "y.csv", "--defence", "subset(share=0.1)", "--gain", "50%")
 
     assert result.exit_code == 3
     assert "CERTIFIED" not in result.stdout
     assert "real labels are not attacked through stages yet" in " ".join(result.stdout.split())
 
 
+@pytest.mark.long
 def test_a_budget_of_queries_is_kept(folder: Path) -> None:
     result = audit("regressions:explained", "--labels", "y.csv", "--queries", "9", "--json")
     (leak,) = json.loads(result.stdout)["attacks"]
@@ -124,6 +128,7 @@ def mean_error(y: Any, x: Any) -> float:
     return float(np.mean(np.abs(y - x)))
 
 
+@pytest.mark.long
 def test_whoever_sets_the_tolerance_sets_the_baseline_too() -> None:
     near, far = (
         li.audit_scorer(mean_error, TARGETS, tolerance=tolerance).report.leaks[0] for tolerance in (0.01, 50.0)
@@ -135,6 +140,7 @@ def test_whoever_sets_the_tolerance_sets_the_baseline_too() -> None:
     assert far.exact
 
 
+@pytest.mark.long
 def test_a_privacy_budget_is_refused_as_a_target(folder: Path) -> None:
     result = audit("regressions:explained", "--labels", "y.csv", "--target", "epsilon<=1")
 

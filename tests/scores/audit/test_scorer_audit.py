@@ -129,6 +129,7 @@ def test_four_decimals_give_more_than_eleven_labels_a_query(folder: Path) -> Non
     assert all(change["costs"] for change in report[CHANGES])
 
 
+@pytest.mark.long
 def test_a_program_in_any_language_is_audited_alike_and_a_gate_of_ones_own_decides(folder: Path) -> None:
     program = f"cmd:{sys.executable} program.py"
     run = audit(
@@ -156,6 +157,7 @@ def test_a_public_third_is_found_and_read(folder: Path) -> None:
     assert run.exit_code == 1
 
 
+@pytest.mark.long
 def test_every_share_stands_with_its_interval_and_its_baseline(folder: Path) -> None:
     shown = audit("ownboard:score", "--labels", "private.csv", "--attack", "hybrid", "--queries", "4").stdout
     whole = " ".join(shown.split())
@@ -166,6 +168,7 @@ def test_every_share_stands_with_its_interval_and_its_baseline(folder: Path) -> 
     assert re.search(rf"labels a query: {of_all} in 4 queries \(the majority guess has 5\d\.\d%\), by", whole)
 
 
+@pytest.mark.long
 def test_a_scorer_that_dies_fails_the_attacks_and_does_not_pass_the_gate(folder: Path) -> None:
     run = audit("ownboard:dies", "--labels", "private.csv", "--attack", "hadamard", "--attack", "camouflage")
 
@@ -175,6 +178,7 @@ def test_a_scorer_that_dies_fails_the_attacks_and_does_not_pass_the_gate(folder:
     assert "no attack could be played within any number of queries. No proof of safety" in _told(run.stdout)
 
 
+@pytest.mark.long
 def test_an_attack_of_another_channel_and_a_slip_in_a_name_are_one_sentence_before_anything_plays(folder: Path) -> None:
     for spec, said in (("calibrated", "does not belong to the score channel"), ("hadamrd", "hadamrd")):
         run = audit("ownboard:score", "--labels", "private.csv", "--attack", "hybrid", "--also", spec)
@@ -212,6 +216,7 @@ class Workshop:
         return Fails(spec) if spec in ("refusal", "exit", "shape", "run") else self.builder.build(kind, spec, where)
 
 
+@pytest.mark.long
 def test_one_attacks_crash_ends_nobody_elses_game() -> None:
     builder = Builder(Host.load())
     loss = builder.build(Kind.LOSS, "log-loss", "test")
@@ -270,6 +275,7 @@ def labelinf_components():
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("scorer", [pytest.param("sklearn", marks=pytest.mark.slow), "cmd"])
 def test_a_strangers_attack_plays_in_a_copy_of_the_process(install_fake: Any, tmp_path: Path, scorer: str) -> None:
@@ -310,6 +316,7 @@ def test_the_shipped_list_can_be_built_and_has_every_strong_attack() -> None:
     assert all(isinstance(builder.build(Kind.ATTACK, spec, "test"), ScoreAttack) for spec in shipped()["attacks"])
 
 
+@pytest.mark.long
 def test_a_constant_scorer_is_inconclusive(folder: Path) -> None:
     run = audit("ownboard:constant", "--labels", "private.csv")
     assert run.exit_code == 3
@@ -346,6 +353,7 @@ def test_a_setting_is_rounded_to_the_stronger_side(
         Advice(knob=knob).setting  # noqa: B018
 
 
+@pytest.mark.long
 def test_attacks_that_were_not_played_do_not_hide_a_leak() -> None:
     """Of 20 attacks one played, and its 33 of 40 labels, which luck has with chance .002, passed for luck of 20."""
     labels = (np.arange(40) % 5 < 2).astype(np.intp)

@@ -120,6 +120,7 @@ def audit(name: str, *options: str) -> Result:
     return CliRunner().invoke(main, ["audit", "scorer", f"libraries:{name}", "--labels", "y.csv", *options])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "metric", "said"),
     [
@@ -252,6 +253,7 @@ def test_a_class_that_needs_arguments_is_one_sentence(folder: Path) -> None:
     assert "'libraries:Configured' is a class, and raised TypeError when it was called for an object." in run.output
 
 
+@pytest.mark.long
 def test_what_arrays_are_refused_for_is_tried_as_lists_and_as_columns(folder: Path) -> None:
     for name, said in (("of_lists", "called as (y_true: labels, y_pred: predictions) as lists"),
                        ("of_columns", "asked with labels as a column for every class")):  # fmt: skip
@@ -260,6 +262,7 @@ def test_what_arrays_are_refused_for_is_tried_as_lists_and_as_columns(folder: Pa
         assert said in " ".join(run.output.split())
 
 
+@pytest.mark.long
 def test_labels_that_are_names_may_be_predicted_by_probabilities(folder: Path) -> None:
     labels = np.random.default_rng(5).permutation(40) < 16
     (folder / "y.csv").write_text("label\n" + "\n".join(np.where(labels, "yes", "no")) + "\n")

@@ -46,6 +46,7 @@ def with_a_table(labels: Any, predictions: Any) -> Any:
     return {"rows": len(labels), "cases": list(np.abs(labels - predictions))}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("score", [half_auc_half_f1, gini_with_ties_by_row, median_error, for_every_case, with_a_table])
 def test_all_labels_come_out_of_what_nobody_has_a_name_for(score: Callable[..., float]) -> None:
     found = li.audit_scorer(score, LABELS)

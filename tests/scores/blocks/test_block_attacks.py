@@ -55,6 +55,7 @@ def play(game: Setting, scorer: str = "sklearn", queries: int = 0) -> Any:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "attack", "at_most"),
     [
@@ -81,6 +82,7 @@ def test_every_label_comes_out_certified_in_few_queries(name: str, attack: str, 
     assert outcome.queries <= at_most
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("attack", "decimals", "at_most"),
     [

@@ -135,6 +135,7 @@ def labellings(draw: st.DrawFn, size: int, n_classes: int) -> np.ndarray:
     return labels
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", EVERY_GAME, ids=str)
 def test_no_labelling_is_read_wrong(game: Game) -> None:
     threat, planner, block, answer = staged(game)
@@ -212,6 +213,7 @@ GROUP_GAMES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", GROUP_GAMES, ids=str)
 def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
     data = LabelSet(labels=np.arange(game.n) % 2, class_names=("a", "b"), title="x", provenance="made")
@@ -241,6 +243,7 @@ def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
     search()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("attack", "n", "n_classes", "queries"),
     [
@@ -267,6 +270,7 @@ def test_whole_sets_come_out_of_full_scores(attack: ScoreAttack, n: int, n_class
     assert (outcome.n_correct, outcome.queries) == (n, queries)
 
 
+@pytest.mark.long
 def test_what_a_promise_rests_on_is_named() -> None:
     threat = staged(SMALL)[0]
     known = BinaryWeights().promise(threat)

@@ -23,6 +23,7 @@ def distance(costs: list[list[int]], labels: object, target: Fraction) -> Fracti
     return abs(sum(chosen, Fraction(0)) - target)
 
 
+@pytest.mark.long
 @decoders
 @settings(max_examples=40)
 @given(

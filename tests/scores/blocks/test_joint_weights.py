@@ -86,6 +86,7 @@ def test_every_labelling_of_a_small_set_is_recovered(proper: bool) -> None:
             assert play(labels, proper).n_correct == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n", "proper", "at_most"),
     [pytest.param(569, True, 13, marks=pytest.mark.slow), (569, False, 12), (2201, False, 43)],
@@ -240,6 +241,7 @@ def test_where_numpy_adds_in_another_order_nothing_is_certified(monkeypatch: pyt
     assert play(np.arange(20) % 2, True).evidence["recovery"] == "heuristic"
 
 
+@pytest.mark.long
 @ROWS
 def test_a_budget_that_ends_early_leaves_the_rest_undecided_and_contradicts_nothing(proper: bool) -> None:
     outcome = play(np.random.default_rng(1).integers(0, 2, 100), proper, queries=1)

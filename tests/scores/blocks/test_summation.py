@@ -63,6 +63,7 @@ def spread_of(costs: np.ndarray, step: float) -> Spread:
     return Spread(low=min(ends), high=max(ends), top=to_fixed(step))
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(designs())
 def test_every_labelling_stays_within_the_spread(design: tuple[str, np.ndarray, np.ndarray, int]) -> None:

@@ -111,6 +111,7 @@ def test_a_confined_score_in_whole_numbers_has_few_values_which_a_limit_on_queri
     assert ceiling.exact < 1e-2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "decimals"),
     [("mse", 0), ("rmse", 1), ("rmsle", 2), ("r2", 1), ("mae", 1), ("pinball(alpha=0.3)", 1), ("d2-absolute", 1)],

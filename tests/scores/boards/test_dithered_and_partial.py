@@ -34,6 +34,7 @@ def play(attack: str, metric: str, labels: np.ndarray, *defences: str, refused: 
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "n", "decimals", "mark"),
     [
@@ -49,6 +50,7 @@ def test_rounding_alone_stops_no_oracle(metric: str, n: int, decimals: int, mark
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "decimals"),
     [
@@ -69,6 +71,7 @@ def test_metrics_of_ranks_and_classes_are_counters_of_predictions_0_and_1(metric
     assert "contradiction" not in outcome.evidence
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["roc-auc", "gini", "ndcg", "ndcg(k=3)", "macro-f1", "weighted-f1", "linear-kappa"])
 def test_links_of_two_values_are_the_library_s_functions(name: str) -> None:
     """For every count of every set of nine records: within the error that is said, and strictly increasing."""
@@ -86,6 +89,7 @@ def test_links_of_two_values_are_the_library_s_functions(name: str) -> None:
             assert apart <= told.rounding(totals)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "decimals"),
     [("mae", 0), ("pinball(alpha=0.9)", 1), ("d2-absolute", 1), ("rmse", 0), ("rmsle", 0), ("rmsle", 2), ("mse", 0)],
@@ -103,6 +107,7 @@ def test_errors_of_values_are_shifted_to_boundaries_with_nothing_known(metric: s
     assert outcome.queries <= 4 * 36
 
 
+@pytest.mark.long
 @given(st.integers(4, 14), st.integers(0, 2**32), st.sampled_from(["mae", "rmse", "pinball(alpha=0.3)"]))
 @settings(max_examples=15)
 def test_what_is_decided_by_shifting_is_right(n: int, seed: int, metric: str) -> None:
@@ -125,6 +130,7 @@ def test_boundaries_on_scores_that_occur_are_no_trap() -> None:
     assert "contradiction" not in outcome.evidence
 
 
+@pytest.mark.long
 @given(
     st.integers(12, 60),
     st.integers(0, 2**32),

@@ -47,6 +47,7 @@ def cancer() -> list[int]:
     return [int(label) for label in load_bunch("breast-cancer").target]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "n", "queries"),
     [
@@ -63,6 +64,7 @@ def test_any_confusion_metric_is_an_exact_counter(metric: str, n: int, queries: 
     assert (outcome.n_correct, outcome.queries) == (n, queries)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "decimals", "mark"),
     [("accuracy", 3, 162), ("precision", 2, 230), pytest.param("recall", 3, 162, marks=pytest.mark.slow)],
@@ -77,6 +79,7 @@ def test_rounded_counts_stay_exact_while_a_step_exceeds_the_rounding(
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "defences", "mark"),
     [
@@ -94,6 +97,7 @@ def test_the_auc_gives_every_label_away(metric: str, defences: tuple[str, ...], 
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", ["mse", pytest.param("rmse", marks=pytest.mark.slow), "r2"])
 def test_squared_errors_spell_labels_out(metric: str) -> None:
     digits = [int(label) for label in load_bunch("digits").target[:400]]
@@ -102,6 +106,7 @@ def test_squared_errors_spell_labels_out(metric: str) -> None:
     assert outcome.queries <= 32
 
 
+@pytest.mark.long
 def test_decimals_do_not_protect_the_mean_squared_error() -> None:
     digits = [int(label) for label in load_bunch("digits").target[:200]]
     outcome, _ = play("linear-weights", "mse", digits, "round(decimals=0)", n_classes=10)
@@ -109,6 +114,7 @@ def test_decimals_do_not_protect_the_mean_squared_error() -> None:
     assert outcome.queries < 40
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=14), st.sampled_from(["accuracy", "mcc", "roc-auc", "mse"]))
 @settings(max_examples=60)
 def test_small_boards_of_any_labels_are_read(labels: list[int], metric: str) -> None:
@@ -150,6 +156,7 @@ def test_columns_of_a_detecting_matrix_number_as_proved() -> None:
     assert [queries_needed(n) for n in (569, 1797, 2201, 5000, 25000)] == [163, 427, 497, 1009, 4197]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_values", "largest", "n_labels"), [(2, 1, 10), (3, 1, 6), (3, 2, 6), (5, 4, 4)])
 def test_a_detecting_matrix_tells_all_labels_apart(n_values: int, largest: int, n_labels: int) -> None:
     design = BitSets(n_queries=queries_needed(n_labels, n_values, largest), n_values=n_values, largest=largest)

@@ -41,6 +41,7 @@ def score(scored: ScoredMetric, labels: np.ndarray, query: np.ndarray) -> float:
         return scored.score(labels, query)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["accuracy", "precision", "f1", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jaccard", "mcc"))],
@@ -126,6 +127,7 @@ def test_no_noise_stops_an_error_of_values_that_may_be_anything(name: str, recor
     assert noise(scored, totals) == (float("inf"), float("inf"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["macro-f1", "micro-f1", "weighted-f1", "linear-kappa", "quadratic-kappa"])
 def test_noise_on_averages_of_two_classes_is_that_of_their_counts(name: str) -> None:
     scored, totals = metric(name).of_classes(2), Totals.binary(n_records=N, n_positive=P)
@@ -147,6 +149,7 @@ def test_what_a_list_of_ranks_reads_is_estimated_as_it_was_measured() -> None:
         assert 569 / queries == pytest.approx(expected_rate(totals, width), rel=0.06)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "queries"), [("average-precision", 18), ("ndcg", 17)])
 def test_the_estimate_of_a_ranked_block_is_at_most_a_tenth_above_what_was_reached(name: str, queries: int) -> None:
     found = list(rows(Host.load(), (569,), 357 / 569, [None], (name,)))
@@ -203,6 +206,7 @@ def test_a_host_reads_what_every_answer_gives_away() -> None:
     assert "there is no such metric" in str(refused.exception)
 
 
+@pytest.mark.long
 def test_a_board_of_few_records_has_two_classes_and_gives_away_no_more_labels_than_it_has() -> None:
     """A share of .99 of four records was all of them, and ended in a traceback; an AUC gave six of four labels away."""
     asked = ["--records", "4", "--share", "0.99", "--metric", "roc-auc", "--decimals", "3", "--json"]

@@ -26,6 +26,7 @@ def play(attack: str, metric: str, *defences: str, n_records: int = 200) -> Outc
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("attack", "metric", "queries"),
     [("detecting-counts", "f1", 40), ("spaced-ranks", "roc-auc", 12), ("linear-weights", "mse", 2)],

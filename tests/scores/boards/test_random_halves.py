@@ -41,6 +41,7 @@ def noise(scale: float) -> str:
     return f"score-noise(model=gaussian(scale={scale}))"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "n_classes", "defence"),
     [
@@ -77,18 +78,21 @@ def test_what_constructions_refuse_it_plays() -> None:
     assert set(channel.strongest(channel.threat(setting(data)))) >= {"random-halves"}
 
 
+@pytest.mark.long
 def test_perturbed_labels_come_out_as_they_are_scored() -> None:
     """Every label that was scored, of which e^2 / (e^2 + 1) are true."""
     outcome = played("accuracy", made(200), "randomised-response(epsilon=2)")
     assert outcome.n_correct == pytest.approx(200 * 0.88, abs=12)
 
 
+@pytest.mark.long
 def test_of_a_secret_part_its_own_labels_come_out() -> None:
     """Half of the labels, and what a blind guess has of the others."""
     outcome = played("accuracy", made(100), "subset(share=0.5)")
     assert outcome.n_correct >= 70
 
 
+@pytest.mark.long
 def test_it_stays_within_its_budget_and_stops_when_sure() -> None:
     """A budget is spent where labels stay open; without noise fewer queries than labels are enough."""
     assert played("roc-auc", made(60), noise(0.1), queries=25).queries == 25
@@ -97,6 +101,7 @@ def test_it_stays_within_its_budget_and_stops_when_sure() -> None:
     assert free.queries < 150
 
 
+@pytest.mark.long
 def test_a_record_that_was_never_set_apart_is_guessed_blindly() -> None:
     """Twenty answers about a record each say nothing of forty others, and it does not claim to know them."""
     outcome = played("precision", made(60), noise(0.1), queries=20)

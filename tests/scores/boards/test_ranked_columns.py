@@ -39,6 +39,7 @@ def play(metric: MacroAuc, labels: list[int], *defences: str) -> tuple[Outcome, 
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), promise
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("against", ["ovr", "ovo"])
 def test_exact_scores_are_scikit_learns(against: str) -> None:
     """For many labellings, ties in every column among them; the interval of a sum holds them where there is one."""
@@ -89,6 +90,7 @@ def test_a_record_on_top_of_a_column_tells_its_class_as_far_as_said(against: str
         )
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(0, 2), min_size=3, max_size=16), st.sampled_from(["ovr", "ovo"]), st.booleans())
 @settings(max_examples=25)
 def test_small_boards_of_many_classes_are_read(labels: list[int], against: str, rounded: bool) -> None:
@@ -101,6 +103,7 @@ def test_small_boards_of_many_classes_are_read(labels: list[int], against: str, 
         assert outcome.n_correct == len(labels)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("against", "decimals", "mark"),
     [("ovr", None, 26), ("ovo", None, 26), pytest.param("ovr", 4, 60, marks=pytest.mark.slow)],
@@ -114,6 +117,7 @@ def test_the_classes_of_wine_come_out(against: str, decimals: int | None, mark: 
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 def test_four_classes_and_a_rare_one_come_out() -> None:
     labels = [0] * 20 + [1] * 9 + [2] * 2 + [3]
     for metric in KINDS.values():

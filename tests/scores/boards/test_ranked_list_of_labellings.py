@@ -36,6 +36,7 @@ def cancer() -> list[int]:
     return [int(label) for label in load_bunch("breast-cancer").target]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("decimals", "mark"), [(None, 50), (5, 54), (4, 76), (3, 125)])
 def test_the_auc_is_read_in_fewer_queries_than_the_marks(decimals: int | None, mark: int, cancer: list[int]) -> None:
     outcome = play(cancer, *(() if decimals is None else (f"round(decimals={decimals})",)))
@@ -44,6 +45,7 @@ def test_the_auc_is_read_in_fewer_queries_than_the_marks(decimals: int | None, m
     assert outcome.evidence["recovery"] == "certified"
 
 
+@pytest.mark.long
 def test_two_decimals_do_not_protect_the_auc(cancer: list[int]) -> None:
     """No single record stands out there; what several tell together is kept until it is certain."""
     outcome = play(cancer[:200], "round(decimals=2)")
@@ -51,6 +53,7 @@ def test_two_decimals_do_not_protect_the_auc(cancer: list[int]) -> None:
     assert outcome.queries < 120
 
 
+@pytest.mark.long
 def test_batches_beside_the_list_are_decoded() -> None:
     labels = [int(label) for label in np.random.default_rng(0).random(2000) < 0.4]
     outcome = play(labels)
@@ -58,6 +61,7 @@ def test_batches_beside_the_list_are_decoded() -> None:
     assert outcome.queries < 150
 
 
+@pytest.mark.long
 @given(
     st.lists(st.integers(0, 1), min_size=2, max_size=40),
     st.sampled_from([None, 5, 3, 2]),

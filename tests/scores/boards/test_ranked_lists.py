@@ -156,6 +156,7 @@ def test_a_list_of_an_average_precision_is_worth_as_proved() -> None:
     assert max(map(len, seen.values())) > 1
 
 
+@pytest.mark.long
 def test_a_reciprocal_rank_tells_who_is_above_and_no_more() -> None:
     """The labellings that fit the reading are those with this score, exactly."""
     metric = ReciprocalRank()
@@ -268,6 +269,7 @@ def test_an_average_precision_gives_every_label_away(cancer: list[int]) -> None:
     assert outcome.queries <= 5
 
 
+@pytest.mark.long
 def test_no_budget_that_may_end_it_is_certified(cancer: list[int]) -> None:
     for attack, metric, enough in (("ranked-block", "ndcg", 88), ("first-positive", "reciprocal-rank", 17)):
         positive = sum(cancer[:40])
@@ -293,6 +295,7 @@ def test_the_oracle_is_scikit_learns_own_function(name: str) -> None:
         assert metric.score(labels, predictions) == float(ORACLES[name](labels, predictions))
 
 
+@pytest.mark.long
 def test_an_answer_of_no_labels_is_a_contradiction() -> None:
     """A host that scores otherwise than it says decides nothing wrongly that is called certain."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from random import Random
 
@@ -44,6 +45,7 @@ def play(metric: str, labels: np.ndarray, budget: int = 0, *defences: str) -> tu
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), sure
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("metric", "n", "rare", "mark"), [("f1", 2201, 22, 75), ("accuracy", 600, 5, 30)])
 def test_a_rare_class_is_found_in_few_queries(metric: str, n: int, rare: int, mark: int) -> None:
     outcome, sure = play(metric, np.random.default_rng(1).permutation(np.arange(n) < rare))
@@ -51,6 +53,7 @@ def test_a_rare_class_is_found_in_few_queries(metric: str, n: int, rare: int, ma
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 def test_rare_negatives_are_found_as_well() -> None:
     outcome, _ = play("jaccard", np.random.default_rng(1).permutation(np.arange(300) >= 6))
     assert outcome.n_correct == 300
@@ -62,6 +65,7 @@ def test_a_budget_that_ends_leaves_what_was_settled() -> None:
     assert outcome.n_correct >= int(outcome.evidence["labels decided"]) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", ["accuracy", "f1", "mcc"])
 def test_heeded_counts_take_fewer_queries_than_a_fixed_matrix(metric: str) -> None:
     outcome, sure = play(metric, load_bunch("breast-cancer").target)
@@ -69,6 +73,7 @@ def test_heeded_counts_take_fewer_queries_than_a_fixed_matrix(metric: str) -> No
     assert outcome.queries < 150
 
 
+@pytest.mark.long
 def test_counts_of_small_sets_are_heeded_too() -> None:
     """Precision in two decimals tells a count of fewer than a hundred records."""
     outcome, sure = play("precision", load_bunch("breast-cancer").target, 0, "round(decimals=2)")
@@ -148,6 +153,17 @@ def test_limits_are_those_of_the_theory() -> None:
     assert fewest_queries(metric_of("accuracy"), large) == (1804, 3255)
     assert fewest_queries(metric_of("accuracy"), Totals.binary(n_records=25_000, n_positive=50))[0] == 92
     assert fewest_queries(metric_of("roc-auc"), totals, decimals=2) == (81, None)
+
+
+def test_so_many_doubles_tell_all_labellings_of_three_classes_apart_and_one_less_does_not() -> None:
+    """Counted in whole numbers; of rounded scores of three classes nothing is proved."""
+    totals = Totals(counts=(50, 40, 60))
+    labellings = math.factorial(150) // math.prod(math.factorial(count) for count in (50, 40, 60))
+    fewest, fixed = fewest_queries(metric_of("accuracy"), totals)
+    assert fewest is not None
+    assert 2 ** (64 * (fewest - 1)) < labellings <= 2 ** (64 * fewest)
+    assert fixed is None
+    assert fewest_queries(metric_of("accuracy"), totals, decimals=2) == (None, None)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "mcc", "lift", "youden", "roc-auc", "gini", "reciprocal-rank"])

@@ -48,6 +48,7 @@ def play(channel: str, attack: str, *defences: str, n: int = 24) -> Outcome:
     return built.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
 
 
+@pytest.mark.long
 def test_an_attack_plays_on_the_metric_that_tells_most() -> None:
     """One plays on counts, one on ranks, one on costs: each takes the metric that it can read."""
     three = "score(metric=accuracy, besides=[roc-auc, log-loss])"
@@ -56,6 +57,7 @@ def test_an_attack_plays_on_the_metric_that_tells_most() -> None:
     assert [outcome.evidence["metric"] for outcome in metrics.values()] == ["Accuracy", "RocAuc", "LogLoss"]
 
 
+@pytest.mark.long
 def test_what_is_promised_is_promised_of_one_metric() -> None:
     built, setting = board(BOTH, attack="detecting-counts")
     assert isinstance(setting.attack, ScoreAttack)
@@ -66,6 +68,7 @@ def test_what_is_promised_is_promised_of_one_metric() -> None:
     assert promises[0] == max(filter(None, promises), key=lambda promise: promise.survives)
 
 
+@pytest.mark.long
 def test_through_noise_the_metric_in_which_one_record_stands_out_is_attacked() -> None:
     """The precision of one record is its label, whichever metric is named first."""
     noisy = ("score-noise(model=grid-gaussian(scale=0.2, step=0.001))",)
@@ -103,6 +106,7 @@ def test_counting_covers_every_pair_of_answers(defences: tuple[str, ...]) -> Non
     assert answer_bits(told) == sum(map(answer_bits, told.members))
 
 
+@pytest.mark.long
 def test_a_ceiling_of_one_metric_is_none_of_two() -> None:
     """Noise that certifies an accuracy certifies nothing beside a recall; counted bits and epsilons add up."""
     private = ("score-noise(model=grid-gaussian(scale=2.0, step=0.001))",)
@@ -184,6 +188,7 @@ def test_a_scorer_of_ones_own_computes_one_score() -> None:
         board("score(metric=accuracy, besides=[f1], scorer='mine:score')")
 
 
+@pytest.mark.long
 def test_honest_scores_cost_what_they_cost_of_the_worst_metric() -> None:
     built, setting = board("score(metric=accuracy, besides=[mse])", "round(decimals=2)", n=60)
     cost = [

@@ -133,6 +133,7 @@ def test_small_boards_of_any_labels_are_read(name: str, labels: list[int], money
     assert promise is None or promise.certified
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "n", "mark"),
     [("mae", 300, 34), ("rmsle", 300, 36), ("quadratic-kappa", 300, 161), ("accuracy", 120, 209)],
@@ -144,6 +145,7 @@ def test_digits_come_out_in_few_queries(name: str, n: int, mark: int) -> None:
     assert outcome.queries <= mark
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "mark"), [("macro-f1", 69), ("balanced-accuracy", 61), ("accuracy", 95)])
 def test_an_average_over_classes_is_several_counters(name: str, mark: int) -> None:
     """Wine's counts: accuracy reads one counter a query, a macro average the hits of both classes it predicts."""

@@ -275,6 +275,7 @@ def test_a_factor_widens_the_scores_that_are_rounded(make_threat: Threat) -> Non
     assert 2 ** answer_bits(magnified) >= 1.5 * 2 ** answer_bits(make_threat(defences=(RoundScore(decimals=2),))) - 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "stage", [Subset(share=0.5), PerturbedLabels(epsilon=1.0), Ladder(step=0.01)], ids=["part", "replaced", "ladder"]
 )
@@ -362,6 +363,7 @@ def test_the_ladder_is_counted_only_where_all_scores_lie_within_the_span(make_th
     assert transcript_bits(noisy) == pytest.approx(ladder_bits(math.log(99) + 0.6, 0.2, 41))
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.integers(2, 6), st.floats(0.001, 0.45), st.integers(0, 10**6))
 def test_the_clipped_log_loss_has_no_score_beyond_its_span(n_classes: int, clip: float, seed: int) -> None:

@@ -13,6 +13,7 @@ from labelinf_scores.bounds.metric_noise import exchanged_accuracy
 from labelinf_scores.metrics.readings import Totals, metric
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "positive", "scale", "queries"), [(6, 3, 0.3, 2), (6, 2, 0.2, 3), (7, 3, 0.5, 4)])
 def test_no_posterior_beats_the_ceiling_on_balanced_accuracy(n: int, positive: int, scale: float, queries: int) -> None:
     """The best guesser there is, who weighs every labelling by its likelihood, is right about both classes less often.

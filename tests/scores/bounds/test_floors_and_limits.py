@@ -23,7 +23,7 @@ from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.subset import Subset
-from labelinf_scores.defences.worst_case_noise import WorstCaseThreshold as Hiding
+from labelinf_scores.defences.worst_case_noise import WorstCaseNoise as Hiding
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss

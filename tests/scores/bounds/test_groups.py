@@ -176,6 +176,7 @@ def test_every_ceiling_says_what_it_takes_for_independent(
     assert all(more.accuracy > less.accuracy for less, more in zip(apart, together, strict=True))
 
 
+@pytest.mark.long
 def test_groups_count_where_a_part_of_the_records_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six groups of four, of which a function of one's own scores two records each: which, nobody takes for known."""
     module = types.ModuleType("everyother")

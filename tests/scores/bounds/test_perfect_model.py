@@ -36,6 +36,7 @@ def gains(posteriors: list[float], tells: np.ndarray) -> float:  # type: ignore[
     return float(right / N - np.maximum(ones, 1 - ones).mean())
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(posteriors=st.lists(st.floats(0, 1), min_size=N, max_size=N))
 def test_no_answer_of_one_bit_gains_more(posteriors: list[float]) -> None:

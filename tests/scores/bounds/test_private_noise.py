@@ -281,6 +281,7 @@ def test_the_allowance_vanishes_with_many_records(make_threat: Threat) -> None:
     assert 0 < approximate.allowance <= 1 / 3
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 30), min_size=2, max_size=4),

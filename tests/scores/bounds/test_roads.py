@@ -101,6 +101,7 @@ def test_noise_is_certified_on_a_grid_and_nowhere_else(name: str, sticky: bool) 
     assert (verdict(implied(CLIP, stage))[1] < 1) == (name in GRIDS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", _installed(Kind.DEFENCE, ScoreDefence))
 def test_a_defence_is_the_same_as_text_as_an_object_and_in_a_suite(name: str, tmp_path: Path) -> None:
     """With every parameter as it is, and with every parameter spelled out."""

@@ -56,6 +56,7 @@ def test_hadamard_signs_reach_the_printed_accuracies() -> None:
     assert hideable(1.0, 100, 7 / 200) == 7
 
 
+@pytest.mark.long
 def test_the_ladder_has_105_or_126_transcripts(make_threat: Callable[..., ScoreThreat]) -> None:
     """Four queries, a range of five steps that begins on a rung, and one that begins halfway between two."""
     threat, labels, query = make_threat(), np.zeros(1, dtype=np.intp), Query(predictions=np.zeros(1))

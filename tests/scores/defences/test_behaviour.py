@@ -64,6 +64,7 @@ def true_score(labels: Any, predictions: Any) -> float:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(st.fractions(0, 100), st.integers(0, 12))
 def test_rounding_is_correct_whatever_the_precision(value: Any, decimals: int) -> None:
@@ -367,6 +368,7 @@ def test_exact_curators_keep_small_noise(play: Play) -> None:
         assert 0 < abs(noisy - plain) <= 1e-40
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(st.floats(0.01, 3.0), st.integers(0, 1000))
 def test_worst_case_noise_stays_within_tau_and_hides_its_records(tau: float, seed: int) -> None:
@@ -525,6 +527,7 @@ def test_thresholdout_leaves_neither_part_empty(play: Play, share: float) -> Non
     assert math.isfinite(game.ask([0.2, 0.6, 0.7]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", [Primes(), ExactBinary(), LogPrimes()])
 def test_an_exact_curator_renormalises_at_full_precision(attack: ScoreAttack) -> None:
     """300 labels from one answer take far more than a double: 53 bits in the division would spoil the reading."""

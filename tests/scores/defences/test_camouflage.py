@@ -37,6 +37,7 @@ def play(game: Setting, loss: Any = None, seed: int = 0) -> Outcome:
     return board.play(game, curator_rng=rngs[0], attack_rng=rngs[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("defence", [pytest.param(RefuseConstructions(), marks=pytest.mark.slow), MinimumBatch()])
 def test_queries_that_look_honest_pass_where_constructions_are_refused(defence: ScoreDefence) -> None:
     outcome = play(setting(150, defence))

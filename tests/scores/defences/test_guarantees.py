@@ -137,6 +137,7 @@ def hammer(queries: int, soft: Callable[[NDArray[np.float64]], NDArray[np.float6
     return attack
 
 
+@pytest.mark.long
 def test_randomised_response_once_is_read_and_no_more() -> None:
     result = tally((CLIP, PerturbedLabels(epsilon=1.0)), one_by_one, n_records=40, games=60)
     assert result.verdict is not Verdict.CONTRADICTION
@@ -144,6 +145,7 @@ def test_randomised_response_once_is_read_and_no_more() -> None:
     assert result.interval.high >= result.ceiling
 
 
+@pytest.mark.long
 def test_labels_perturbed_anew_are_averaged_out_exactly_as_far_as_composition_says() -> None:
     pipeline = (CLIP, PerturbedLabels(epsilon=0.5, fresh=True), QueryLimit(queries=5))
     result = tally(pipeline, hammer(5, np.sign), n_records=2, games=500, targets=[0])
@@ -151,6 +153,7 @@ def test_labels_perturbed_anew_are_averaged_out_exactly_as_far_as_composition_sa
     assert result.interval.low <= result.ceiling <= result.interval.high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("queries", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_gaussian_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     noise = ScoreNoise(model=GridGaussian(step=FINE, scale=SPAN / 2 * math.sqrt(queries)))
@@ -161,6 +164,7 @@ def test_gaussian_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     assert result.interval.low <= result.ceiling <= result.interval.high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("queries", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     scale = SPAN / 2 * math.sqrt(queries)
@@ -173,6 +177,7 @@ def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     assert result.interval.low <= result.ceiling <= result.interval.high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "noise",
     [
@@ -270,6 +275,7 @@ def _members(oracle: ScoreOracle) -> NDArray[np.intp]:
     return np.where(scored, known, rest).astype(np.intp)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hidden", [1, 5, 20])
 def test_worst_case_noise_hides_its_records_and_no_others(hidden: int) -> None:
     tau = hiding_noise(SPAN, 20, hidden)
@@ -358,6 +364,7 @@ def _difference(oracle: ScoreOracle) -> NDArray[np.intp]:
     return (answers - silent > 0).astype(np.intp)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("broken", "sound", "attack"),
     [

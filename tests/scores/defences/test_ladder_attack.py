@@ -73,6 +73,7 @@ def coins(n: int, share: float = 0.5, seed: int = 0) -> Any:
     return (np.random.default_rng(seed).random(n) < share).astype(int)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scorer", ["float64", "exact"])
 def test_unclipped_one_answer_tells_all_twelve_labels(scorer: str) -> None:
     for seed in range(20):
@@ -85,6 +86,7 @@ def test_scikit_learns_own_clip_gives_306_labels_in_77_queries() -> None:
     assert (run_trial.outcome.n_correct, run_trial.outcome.queries, run_trial.certified) == (306, 77, True)
 
 
+@pytest.mark.long
 def test_where_the_clip_is_narrow_the_edge_tells_one_label_a_query() -> None:
     """The widest row moves a score by 1.5 steps: too few rungs for two labels, but no more than an edge is needed."""
     run_trial = play(NARROW, LADDER, labels=coins(306))
@@ -92,6 +94,7 @@ def test_where_the_clip_is_narrow_the_edge_tells_one_label_a_query() -> None:
     assert run_trial.outcome.evidence["read by"] == "the edge"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("defences", "reads"), [((), "rungs"), ((NARROW,), "the edge")])
 def test_rows_that_sum_to_one_descend_as_well(defences: tuple[ScoreDefence, ...], reads: str) -> None:
     run_trial = play(EnforceRowSums(action="reject"), *defences, LADDER, labels=coins(120, 0.4))
@@ -100,6 +103,7 @@ def test_rows_that_sum_to_one_descend_as_well(defences: tuple[ScoreDefence, ...]
     assert run_trial.promise is None
 
 
+@pytest.mark.long
 def test_more_records_than_rungs_are_not_all_read() -> None:
     """115 rungs for 175 records of the rarer class: the Ladder holds what lies below."""
     run_trial = play(NARROW, Ladder(step=0.04), labels=coins(350))
@@ -175,6 +179,7 @@ def test_it_ends_with_its_budget() -> None:
     assert not run_trial.certified
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 1), min_size=1, max_size=40),

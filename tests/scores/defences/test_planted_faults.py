@@ -82,6 +82,7 @@ defences = [
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sound", "broken"),
     [

@@ -46,6 +46,7 @@ def play(setting: Setting, board: ScoreChannel, seed: int = 0) -> Outcome:
     return board.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "size", "at_least"), [(306, 100, 26), (2201, 660, 25), (25_000, 7500, 23)])
 def test_one_answer_tells_membership_and_label_of_so_many_records(n: int, size: int, at_least: int) -> None:
     """Twenty blocks of each size, held against the subset as the curator itself betrays it, record by record."""
@@ -90,6 +91,7 @@ def test_a_fixed_subset_is_read_to_its_ceiling() -> None:
         assert outcome.n_correct / 306 <= ceiling.accuracy + 0.06
 
 
+@pytest.mark.long
 def test_fresh_subsets_hide_nothing_and_averaging_them_is_the_weaker_attack() -> None:
     fresh, board = Subset(share=0.3, fresh=True), channel(queries=100)
     inferred = play(game(306, fresh), board)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
+from labelinf_core.contracts.effects import fold
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
+from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
@@ -28,8 +32,22 @@ from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveScoreDefence, ScoreDefence
-from labelinf_scores.game.effects import Budgeted, Clipped, Moved, Ranked, Rounded, Sampled, ScoreEffect, Supposed
-from labelinf_scores.game.facts import ScoreFacts
+from labelinf_scores.game.effects import (
+    Added,
+    Budgeted,
+    Clipped,
+    Hidden,
+    Laddered,
+    Moved,
+    Perturbed,
+    Ranked,
+    Rounded,
+    Sampled,
+    Scaled,
+    ScoreEffect,
+    Supposed,
+)
+from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -130,6 +148,7 @@ def test_nothing_is_bounded_beside_an_unknown_stage_but_what_holds_for_any(stage
     assert math.isinf(threat.sensitivity)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attack", ["majority", *shipped()["attacks"], "powers-blocks", "prime-blocks", "doubling"])
 def test_attacks_play_behind_an_unknown_stage_and_promise_nothing(attack: str) -> None:
     played = BUILDER.build(Kind.ATTACK, attack, "test")
@@ -234,6 +253,7 @@ def test_a_budget_that_every_participant_has_anew_certifies_nothing_of_all_answe
     assert told(*stages, Claiming(effect=(attrs.evolve(effect, shared=True),))).label_epsilon == 1.0
 
 
+@pytest.mark.long
 def test_a_scorer_that_declares_nothing_is_unknown(program: str) -> None:
     for scorer in ("sklearn.metrics:log_loss", program):
         threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
@@ -293,3 +313,167 @@ def test_a_fresh_subset_of_all_records_is_no_noise() -> None:
     assert not _behind(Sampled(size=100, fresh=True)).noise_fresh
     assert _behind(Sampled(size=99, fresh=True)).noise_fresh
     assert not _behind(Sampled(size=99)).noise_fresh
+
+
+START = ScoreFacts(n_records=100, n_classes=2, loss=LogLoss())
+CLIPPED = attrs.evolve(START, clip=0.1, least=0.1)
+
+
+@attrs.frozen(kw_only=True)
+class Noise(NoiseModel):
+    """Noise of which only numbers are asked."""
+
+    step: float = 0.0
+    most: float = 1.0
+
+    @property
+    def grid(self) -> float:
+        return self.step
+
+    @property
+    def bound(self) -> float:
+        return self.most
+
+    @property
+    def std(self) -> float:
+        return 0.1
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return np.zeros(size)
+
+    def tail(self, delta: float) -> float:
+        return self.most
+
+
+def test_what_is_hidden_is_a_share_of_all_records() -> None:
+    assert _behind(Hidden(count=30)).scored == pytest.approx(0.7)
+    assert _behind(Sampled(size=20, others=True)).scored == 1
+    assert _behind(Sampled(size=20)).scored == pytest.approx(0.2)
+
+
+def test_a_clip_that_the_format_cannot_hold_is_lower_by_what_rounding_moves() -> None:
+    """In whole parts of a power of two; what is 2**40 times smaller than the clip is no matter."""
+    least = {
+        unit: Clipped(epsilon=2.0**-8).after(attrs.evolve(START, unit=unit)).least for unit in (2.0**-10, 2.0**-48)
+    }
+    assert least == {2.0**-10: 2.0**-8 - 2.0**-10, 2.0**-48: 2.0**-8}
+
+
+def test_a_factor_enlarges_all_that_is_there_and_factors_multiply() -> None:
+    """Every product of two draws at the ends of their ranges, against what one may be off."""
+    facts = fold([Rounded(step=0.5), Scaled(model=Noise(most=0.5)), Scaled(model=Noise(most=0.25))], START)
+    ends = [(1 + a) * (1 + b) for a in (-0.5, 0.5) for b in (-0.25, 0.25)]
+    assert facts.noise_factor == pytest.approx(max(abs(end - 1) for end in ends))
+    assert facts.noise_bound == pytest.approx(0.25 * max(ends))
+    assert facts.jump == pytest.approx(0.5 * max(ends))
+
+
+def test_noise_on_a_coarser_grid_rounds_once_more_and_on_a_finer_one_does_not() -> None:
+    for nearer, step, rounded in ((0.0, 1.0, 1.0), (0.5, 0.25, 0.0), (0.7, 0.1, 0.0), (0.5, 0.3, 0.3), (0.0, 0.0, 0.0)):
+        start = attrs.evolve(START, grid=nearer)
+        facts = Added(model=Noise(step=step)).after(start)
+        assert facts.jump == rounded
+        assert facts.noise_bound == pytest.approx(1 + rounded / 2)
+    drifted = attrs.evolve(START, grid=10_000_000 * 0.1 * (1 + 2.0**-50))  # a multiple, but for its own rounding
+    assert Added(model=Noise(step=0.1)).after(drifted).jump == 0
+
+
+def test_whoever_moves_an_answer_takes_it_off_its_grid() -> None:
+    assert fold([Rounded(step=0.5), Moved(bound=0.1, blind=True)], START).grid == 0
+    assert fold([Rounded(step=0.5), Moved(bound=0.0, blind=True)], START).grid == 0.5
+
+
+def test_an_edge_of_a_ladder_is_a_step_or_half_of_one() -> None:
+    """Of multiples of a tenth, the nearest to .96 is 1 and to .94 is .9: a gain of .06 from 1 is answered."""
+    step = Fraction(1, 10)
+    answered = min(gain for gain in (Fraction(n, 1000) for n in range(200)) if round((1 - gain) / step) * step < 1)
+    assert abs(_behind(Laddered(step=0.1, nearest=True)).ladder_edge - answered) <= 0.0011
+    assert _behind(Laddered(step=0.1)).ladder_edge == 0.1
+
+
+def test_of_two_equal_budgets_the_one_that_never_fails_counts() -> None:
+    """A delta that is given away for nothing is a worse guarantee."""
+    facts = attrs.evolve(
+        CLIPPED,
+        label_epsilon=1.0,
+        noise=(AddedNoise(model=GridGaussian(scale=50.0)), AddedNoise(model=GridLaplace(scale=50.0))),
+    )
+    for kept, stated in ((0.0, 0.01), (0.01, 0.0)):
+        before = attrs.evolve(facts, label_delta=kept)
+        after = Budgeted(queries=1, shared=True, epsilon=1.0, delta=stated).after(before)
+        assert (after.label_epsilon, after.label_delta) == (1.0, 0.0)
+
+
+def test_where_nothing_is_promised_there_is_no_delta() -> None:
+    promised = attrs.evolve(CLIPPED, label_epsilon=1.0, label_delta=0.1)
+    moved = Moved(bound=1.0).after(promised)
+    assert (moved.label_epsilon, moved.label_delta) == (math.inf, 0.0)
+    repeated = AddedNoise(model=GridLaplace(scale=50.0), sticky=True)
+    anew = Perturbed(epsilon=1.0, fresh=True).after(attrs.evolve(promised, noise=(repeated,)))
+    assert (anew.label_epsilon, anew.label_delta) == (math.inf, 0.0)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_label_survives_two_responses_as_often_as_their_product_says(n_classes: int) -> None:
+    """The transition matrices, multiplied."""
+    keep = math.e / (math.e + n_classes - 1)
+    once = np.full((n_classes, n_classes), (1 - keep) / (n_classes - 1))
+    np.fill_diagonal(once, keep)
+    facts = fold([Perturbed(epsilon=1.0)] * 2, attrs.evolve(START, n_classes=n_classes))
+    assert facts.label_keep == pytest.approx((once @ once)[0, 0])
+
+
+def test_labels_that_are_replaced_anew_are_noise_of_so_large_a_bound_and_deviation() -> None:
+    """Four labels, each worth all of the span: every way of replacing them."""
+    start = attrs.evolve(CLIPPED, n_records=4)
+    keep = math.e / (math.e + 1)
+    facts = Perturbed(epsilon=1.0, fresh=True).after(start)
+    ways = np.array(list(itertools.product((0, 1), repeat=4)))
+    weights = np.prod(np.where(ways == 1, 1 - keep, keep), axis=1)
+    off = ways.sum(axis=1) * start.span / 4
+    assert facts.noise_bound == pytest.approx(off.max())
+    assert facts.noise_std == pytest.approx(math.sqrt(weights @ off**2 - (weights @ off) ** 2))
+
+
+def test_what_is_set_right_for_the_perturbation_is_right_on_average() -> None:
+    """One label's cost, over whether it was kept, comes out whole."""
+    keep = math.e / (math.e + 1)
+    facts = Perturbed(epsilon=1.0, debiased=True).after(START)
+    assert facts.magnification * (keep * 1 + (1 - keep) * -1) == pytest.approx(1)
+
+
+def test_a_fresh_subset_varies_as_draws_of_costs_at_both_ends_do() -> None:
+    facts = Sampled(size=25, fresh=True).after(CLIPPED)
+    assert facts.noise_std == pytest.approx(np.std([0.0, CLIPPED.span]) / 5)
+    assert facts.noise_bound == CLIPPED.span
+
+
+def test_what_looks_at_labels_undoes_all_that_hid_them_and_says_nothing_else() -> None:
+    hidden = attrs.evolve(CLIPPED, step=0.1, scored=0.5, ladder_step=0.1, grid=0.1)
+    shown = Moved(bound=1.0).after(hidden)
+    assert (shown.step, shown.scored, shown.ladder_step, shown.noise_std) == (0, 1, 0, 0)
+
+
+def test_a_product_of_nothing_is_nothing_and_lies_on_no_grid() -> None:
+    scaled = Scaled(model=Noise(most=0.5)).after(attrs.evolve(START, grid=0.5))
+    assert (scaled.noise_bound, scaled.jump, scaled.grid) == (0, 0, 0)
+    assert Perturbed(epsilon=1.0, debiased=True).after(attrs.evolve(START, grid=0.5)).grid == 0
+    assert Supposed(bound=0.1).after(attrs.evolve(START, noise_factor=0.5)).noise_factor == 0
+
+
+def test_the_smaller_epsilon_of_labels_counts_and_its_delta_goes() -> None:
+    promised = attrs.evolve(CLIPPED, label_epsilon=1.0, label_delta=0.1)
+    once = Perturbed(epsilon=0.5).after(promised)
+    assert (once.label_epsilon, once.label_delta) == (0.5, 0.0)
+    for epsilons in ((1.0, 2.0), (2.0, 1.0)):
+        anew = fold([Perturbed(epsilon=epsilon, fresh=True) for epsilon in epsilons], CLIPPED)
+        assert (anew.answer_epsilon, anew.noise_fresh) == (1.0, True)
+
+
+def test_a_part_of_a_part_that_is_drawn_anew_is_a_part_of_all() -> None:
+    """What a stage nearer to the scorer sees anew for every query may come to be all that it is handed."""
+    coarse = attrs.evolve(CLIPPED, step=0.1, scored=0.1, label_epsilon=1.0, label_delta=0.1)
+    assert Sampled(size=20).after(coarse).scored == 0.1
+    assert Sampled(size=20).after(attrs.evolve(coarse, scored_fresh=True)).scored == 0.2
+    noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(AddedNoise(model=GridLaplace(scale=50.0)),)))
+    assert (noisy.label_epsilon, noisy.label_delta) == (math.inf, 0.0)

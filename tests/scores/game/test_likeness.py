@@ -173,6 +173,7 @@ def weighed(labels, predictions):
 """
 
 
+@pytest.mark.long
 def test_a_board_without_a_name_is_played_by_running_it(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was played on what nothing explained; now what knows no metric reads it, and the others say why not."""
     (tmp_path / "noname.py").write_text(BOARD)

@@ -14,8 +14,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_papers.attacks.gentle_networks import GentleNetworks
 from labelinf_papers.attacks.mutnet import SubmittedMutNet
 from labelinf_papers.mutnet import (
-    Activation,
-    Layer,
+    ModelActivation,
+    ModelLayer,
     MutNet,
     batch_head,
     for_any_sign,
@@ -63,6 +63,7 @@ def played(attack: ScoreAttack, run: Run, *defences: Defence, n: int = 60) -> Ou
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", RUNS)
 def test_every_labelling_comes_out_of_a_board_of_models(run: Run) -> None:
     for labels in itertools.product((0, 1), repeat=5):
@@ -81,6 +82,7 @@ def test_records_without_features_are_told_apart_by_their_number() -> None:
     assert guessed(SubmittedMutNet(), labelled(labels, None), Run.ROWS).tolist() == labels
 
 
+@pytest.mark.long
 def test_the_printed_network_tells_class_counts_only() -> None:
     """One output whatever it is shown: labellings with the same counts have the same score (A-20)."""
     scores: dict[int, set[float]] = {}
@@ -128,6 +130,7 @@ def test_one_record_at_a_time_undoes_a_network_that_reads_places() -> None:
         oracle(labelled([0, 1, 0, 1, 0, 1]), Run.ROWS).submit(network)
 
 
+@pytest.mark.long
 def test_a_detector_that_sees_features_refuses_what_names_records_and_lets_gentle_networks_through() -> None:
     def play(attack: ScoreAttack, *defences: Defence) -> tuple[float, object]:
         outcome = played(attack, Run.ROWS, *defences)
@@ -164,7 +167,7 @@ def test_who_sends_the_wrong_thing_is_refused_and_pays_for_it() -> None:
         lambda: board.submit(published(np.array([0.5]), n_features=7, rng=np.random.default_rng(0))),
         lambda: board.submit(
             MutNet(
-                layers=(Layer(weights=np.ones((18, 5)), bias=np.ones(5), activation=Activation.SIGMOID),),
+                layers=(ModelLayer(weights=np.ones((18, 5)), bias=np.ones(5), activation=ModelActivation.SIGMOID),),
                 whole_batch=True,
             )
         ),
@@ -211,11 +214,12 @@ def test_records_that_look_alike_are_not_told_apart() -> None:
     assert SubmittedMutNet().unsupported_reason(ScoreChannel(model=Run.BATCH).threat(Setting(data=data))) == ""
 
 
+@pytest.mark.long
 def test_many_records_are_run_in_parts() -> None:
     board = ModelBoard.of(Run.ROWS, labelled(np.arange(5000) % 2, None))
     assert board is not None
-    wide = Layer(weights=np.ones((1, 4096)), bias=np.zeros(4096), activation=Activation.RELU)
-    last = Layer(weights=np.full((4096, 1), 1 / 4096), bias=np.zeros(1), activation=Activation.SIGMOID)
+    wide = ModelLayer(weights=np.ones((1, 4096)), bias=np.zeros(4096), activation=ModelActivation.RELU)
+    last = ModelLayer(weights=np.full((4096, 1), 1 / 4096), bias=np.zeros(1), activation=ModelActivation.SIGMOID)
     assert board.features is not None
     expected = 1 / (1 + np.exp(-np.maximum(board.features[:, 0], 0)))
     assert board.outputs(MutNet(layers=(wide, last))) == pytest.approx(expected)

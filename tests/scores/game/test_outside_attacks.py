@@ -106,6 +106,7 @@ def test_a_clip_that_the_format_cannot_hold_is_no_clip(scorer: str, clip: float)
     assert threat.span == np.inf
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("precision", [3, *(pytest.param(bits, marks=pytest.mark.slow) for bits in (2, 4, 6))])
 def test_who_asks_an_exact_curator_for_three_bits_learns_no_more(precision: int) -> None:
     """At three bits a score moved by 1/8 where one label moves it by 1/200: one answer was right in 87 of 100."""

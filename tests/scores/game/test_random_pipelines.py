@@ -420,6 +420,7 @@ def nothing_false(game: Game) -> None:
 SPACED = Stage(declared=(Rounded(step=0.5),), kind="coarse", size=0.5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("near", [(Clip(epsilon=0.01),), (Clip(epsilon=0.4), SPACED)], ids=["plain", "rounded"])
 def test_what_every_stage_alone_and_behind_a_rounding_says_is_what_happens(near: tuple[ScoreDefence, ...]) -> None:
     """Two records; clipped at .4, one label moves a score by .1, and its multiple of one half by a half."""
@@ -427,6 +428,7 @@ def test_what_every_stage_alone_and_behind_a_rounding_says_is_what_happens(near:
         nothing_false(game_of(channel_of(loss=SquaredEuclidean(), queries=2), (*near, stage), 2, 2, seed))
 
 
+@pytest.mark.long
 @given(games())
 @settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens(game: Game) -> None:

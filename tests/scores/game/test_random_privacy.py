@@ -347,6 +347,7 @@ PRIVATE = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("private", PRIVATE, ids=["once", "fresh", "noise", "two of too little noise", "Gaussian"])
 def test_no_stage_beside_a_private_one_makes_its_certificate_false(private: tuple[ScoreDefence, ...]) -> None:
     """Behind it, as somebody who looks at labels would stand, and in front of it."""

@@ -118,10 +118,10 @@ def test_a_panel_is_resized_to_the_curators_records(made: Panel) -> None:
     """Laplace noise for label-DP is calibrated to N: ten times the records, a tenth of the error."""
     small, large = (
         utility(CHANNEL, (Clip(epsilon=0.01), LaplaceDp(epsilon=1.0)), panel, np.random.default_rng(1), repeats=100)
-        for panel in (made, made.resized(2000))
+        for panel in (made, made.resized(2000, np.random.default_rng(0)))
     )
-    assert made.resized(200) is made
-    assert made.resized(2000).data.n_records == 2000
+    assert made.resized(200, np.random.default_rng(0)) is made
+    assert made.resized(2000, np.random.default_rng(0)).data.n_records == 2000
     assert large.mean_error == pytest.approx(small.mean_error / 10, rel=1e-2)
 
 

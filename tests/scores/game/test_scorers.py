@@ -40,6 +40,7 @@ def random_case(rng: np.random.Generator, dtype: str) -> tuple[np.ndarray, np.nd
     return labels, predictions.astype(dtype), n_classes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_our_log_loss_is_scikit_learns_bit_for_bit(dtype: str) -> None:
     """300 random cases a type, sizes around NumPy's blocks of summation, probabilities down to zero."""

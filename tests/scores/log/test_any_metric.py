@@ -94,6 +94,7 @@ def test_what_a_log_of_any_metric_says_is_true_of_every_labelling(name: str, cla
         assert decimals is None or answer.count(Known.UNKNOWN) == 0  # so few labellings are all tried
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["log-loss", "rmse"])
 def test_two_records_alike_are_not_open_where_scores_are_shown_in_full(name: str) -> None:
     """The sum is the same when their labels are exchanged, and the last bits of what is added up in order are not."""
@@ -124,6 +125,7 @@ def test_two_records_alike_are_not_open_where_scores_are_shown_in_full(name: str
     assert determine(moved, labels[turned], seconds=5).count(Known.OPEN) == 0
 
 
+@pytest.mark.long
 @given(st.integers(4, 7), st.integers(0, 10**6), st.sampled_from([None, 2, 3]), st.booleans())
 @settings(max_examples=40)
 def test_an_average_precision_lies_between_two_sums(n: int, seed: int, decimals: int | None, near: bool) -> None:
@@ -194,6 +196,7 @@ def _scores_log(rows: Array, labels: Array, name: str = "roc-auc") -> Log:
     return Log(entries=tuple(entries), counts=totals.counts)
 
 
+@pytest.mark.long
 def test_probes_stand_out_among_honest_submissions() -> None:
     """A block above tied records, weights that grow like powers of two, rows of a random design; nobody else."""
     rng = np.random.default_rng(0)
@@ -219,6 +222,7 @@ def test_probes_stand_out_among_honest_submissions() -> None:
     assert found_design == dict.fromkeys(range(12, 20), "is balanced against others more exactly than chance has it")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["roc-auc", "ndcg(k=10)", "mae", "average-precision", "precision-at-k"])
 def test_nobody_honest_is_looked_at(name: str) -> None:
     """What shares a coefficient need not share a prediction: beyond rank k, or beside all values."""
@@ -245,6 +249,7 @@ def _honest_rows(rng: np.random.Generator, labels: Array) -> list[Array]:
     return [*chances, np.round(chances[0] * leaves) / leaves]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["roc-auc", "brier", "accuracy", "f1"])
 def test_made_honest_logs_accuse_nobody(name: str) -> None:
     """Of 260 honest logs 72 had somebody named: near-equal rows made whoever differed, and who guesses, strangers."""

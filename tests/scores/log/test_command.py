@@ -70,6 +70,7 @@ def test_the_host_learns_what_her_board_gave_away(board: Board) -> None:
     assert "by submission" in result.output
 
 
+@pytest.mark.long
 def test_an_outsider_needs_the_number_of_positives_only(board: Board) -> None:
     result = audit(board, "--positives", str(board["positives"]), labels=False)
     lacking = audit(board, labels=False)
@@ -126,6 +127,7 @@ def test_a_score_that_the_metric_does_not_give_is_inconclusive(board: Board) -> 
     )
 
 
+@pytest.mark.long
 def test_records_are_told_to_a_private_file_only(board: Board) -> None:
     saved = board["path"] / "status.csv"
     result = audit(board, "--save", str(saved), "--json")
@@ -151,6 +153,7 @@ def test_nothing_that_is_read_is_written_over(board: Board, place: str) -> None:
     assert file.read_text() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "written_as", ["%.6g", "%.3g", "%.6f", "%.2e", "%r"], ids=["%.6g", "%.3g", "%.6f", "%.2e", "round(x, 4)"]
 )

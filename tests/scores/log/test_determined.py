@@ -50,6 +50,7 @@ def fitting(log: Log) -> Labels:
     return every[[log.holds(labels) for labels in every]]
 
 
+@pytest.mark.long
 @hypothesis.given(st.integers(3, 9), st.integers(1, 5), st.integers(0, 2), st.integers(0, 10**6))
 @hypothesis.settings(max_examples=60)
 def test_nothing_is_called_determined_that_another_labelling_changes(n: int, q: int, slack: int, seed: int) -> None:
@@ -64,6 +65,7 @@ def test_nothing_is_called_determined_that_another_labelling_changes(n: int, q: 
     assert not constant[answer.known == Known.OPEN].any()
 
 
+@pytest.mark.long
 @hypothesis.given(st.integers(3, 8), st.integers(1, 4), st.integers(0, 10**6))
 @hypothesis.settings(max_examples=60)
 def test_the_bound_holds_for_any_multipliers(n: int, q: int, seed: int) -> None:
@@ -168,6 +170,7 @@ def test_where_time_runs_out_a_stretch_is_named_and_nobody_in_it(monkeypatch: py
     assert (stretch.first, stretch.last, stretch.before, stretch.after) == (0, 7, 0, 8)
 
 
+@pytest.mark.long
 def test_what_only_a_solver_says_is_said_apart() -> None:
     """Weights of twenty-four bits determine every label; no relaxation shows it, and there are too many sums to try."""
     rng = np.random.default_rng(1)
@@ -200,6 +203,7 @@ def test_what_one_answer_determines_is_what_all_that_fit_it_share(n: int, slack:
     assert np.array_equal(consistent(told, labels), (fits == labels).all(axis=0))
 
 
+@pytest.mark.long
 def test_an_outsider_finds_the_labels_and_knows_that_they_are_the_only_ones() -> None:
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 2, 40)
@@ -239,6 +243,7 @@ def test_a_thousand_labels(skill: float, rows: int, decimals: int | None, least:
     assert determine(log, labels, seconds=60, witnesses=False).count(Known.DETERMINED) >= least
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rmsle", "mae", "weighted-f1"])
 def test_what_a_metric_of_values_determines_is_so(name: str) -> None:
     """A log of RMSLEs called labels proved that others contradict: what the classes stand for in its sum was left out.

@@ -83,6 +83,7 @@ def test_every_layout_gives_the_same_answer(
     assert (code, json.loads(said)["labels"]["determined"]) == (1, N)
 
 
+@pytest.mark.long
 def test_records_without_a_label_were_not_scored(tmp_path: Path, made: tuple[Array, Array, list[float]]) -> None:
     """A public split: submissions have all records, the labels a part of them; a submission that lacks one is named."""
     labels, rows, _ = made
@@ -123,6 +124,7 @@ def test_ratings_count_as_what_they_are_called(tmp_path: Path) -> None:
     assert "15 of 15 labels are DETERMINED" in " ".join(said.split())
 
 
+@pytest.mark.long
 def test_classes_are_predicted_by_their_names(tmp_path: Path) -> None:
     """An accuracy of three classes; an outsider gives how many there are of each, in the order of their names."""
     rng = np.random.default_rng(2)
@@ -144,6 +146,7 @@ def test_classes_are_predicted_by_their_names(tmp_path: Path) -> None:
     assert run(*told, "--counts", "four")[0] == 2
 
 
+@pytest.mark.long
 def test_a_board_of_two_metrics_is_read_at_once(tmp_path: Path, made: tuple[Array, Array, list[float]]) -> None:
     labels, rows, scores = made
     place, names = wide_csv(tmp_path, rows, [f"s{at}" for at in range(Q)]), [f"s{at}" for at in range(Q)]
@@ -164,6 +167,7 @@ def test_a_board_of_two_metrics_is_read_at_once(tmp_path: Path, made: tuple[Arra
     assert "every --metric needs a --score-column" in run(*told)[1]
 
 
+@pytest.mark.long
 def test_a_score_of_the_other_positive_class_says_which_one_is_taken(
     tmp_path: Path, made: tuple[Array, Array, list[float]]
 ) -> None:
@@ -285,6 +289,7 @@ def test_an_outsiders_positive_class_is_the_one_that_is_named(tmp_path: Path) ->
     )[1]  # fmt: skip
 
 
+@pytest.mark.long
 def test_an_outsiders_classes_are_not_guessed(tmp_path: Path) -> None:
     """Of classes 1, 2 and 3 the submissions predict two: they were taken for the second and the third of 0, 1 and 2."""
     rng = np.random.default_rng(1)
@@ -299,6 +304,7 @@ def test_an_outsiders_classes_are_not_guessed(tmp_path: Path) -> None:
     assert run(*told, "--metric", "accuracy", "--counts", "1=3,2=4,2=5")[0] == 2
 
 
+@pytest.mark.long
 def test_an_outsiders_predictions_are_not_taken_for_the_values_of_classes(tmp_path: Path) -> None:
     """Who predicts .2 and .8 throughout of labels 0 and 1."""
     rng = np.random.default_rng(1)

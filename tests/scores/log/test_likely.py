@@ -58,6 +58,7 @@ def audit(folder: Path, scorer: str, *more: str, labels: bool = True) -> Result:
     return CliRunner().invoke(main, arguments, catch_exceptions=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("more", [(), ("--totals-hidden",)])
 def test_a_search_that_runs_the_function_finds_the_labels(folder: Path, more: tuple[str, ...]) -> None:
     """It says likely, never determined; the placebo finds no more than chance, and a seed has one end."""
@@ -87,6 +88,7 @@ def test_a_few_calls_search_a_few_answers_and_say_so(folder: Path) -> None:
     assert "so that 3 of 20 answers were searched" in " ".join(result.output.split())
 
 
+@pytest.mark.long
 def test_classes_are_called_as_the_function_calls_them(folder: Path) -> None:
     rows, names = np.load(folder / "rows.npy"), (folder / "labels.csv").read_text().split()[1:]
     write_scores(folder, [f"{(np.array(names) == 'yes') @ row / 30:.6f}" for row in rows])

@@ -153,6 +153,7 @@ def test_links_are_scikit_learns_functions_for_every_count(name: str) -> None:
         assert (told.low, told.high) == (hits, hits)
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(0, 4), min_size=3, max_size=9), st.data())
 @settings(max_examples=150)
 def test_an_exact_auc_is_the_sum_of_doubled_midranks(scores: list[int], data: st.DataObject) -> None:

@@ -131,6 +131,7 @@ def queries(metric: ScoredMetric, n: int) -> Iterator[NDArray[np.float64]]:
             yield predictions
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("metric", METRIC, ids=lambda item: type(item).__name__)
 def test_one_label_moves_a_metric_no_further_than_it_states(metric: ScoredMetric) -> None:
     """Every labelling of a few records, every single change, empty classes included."""

@@ -12,6 +12,7 @@ from labelinf_scores.metrics.itakura_saito import hyperbolic_root
 DOUBLES = make_arithmetic("float64")
 
 
+@pytest.mark.long
 @settings(max_examples=200)
 @given(value=st.floats(0, 1e300))
 def test_newton_finds_the_root_in_doubles(value: float) -> None:

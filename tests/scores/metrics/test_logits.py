@@ -21,6 +21,7 @@ def reference(row: list[float]) -> list[float]:
         return [float(total - z) for z in row]
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(row=st.lists(st.floats(-800, 800), min_size=2, max_size=6))
 def test_softmax_costs_have_a_small_relative_error(row: list[float]) -> None:

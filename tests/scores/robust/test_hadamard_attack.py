@@ -38,6 +38,7 @@ def test_noise_that_stops_one_label_per_query_is_beaten_by_the_square_root_of_n(
     assert sign_accuracy(1, 2 * 6.7) < 0.54
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n", "multiple"), [(64, 1.0), (64, 2.0), (256, 4.0)])
 def test_the_observed_accuracy_meets_the_formula(play, defences, n: int, multiple: float) -> None:
     """Phi(L sqrt(q) / (2 N s)) at q = n; eight games, five standard errors of a proportion."""
@@ -59,12 +60,14 @@ def test_worst_case_noise_just_below_half_the_span_is_survived_with_certainty(pl
     assert run_trial.accuracy == 1
 
 
+@pytest.mark.long
 def test_a_third_fewer_queries_than_labels_are_enough_without_noise(play) -> None:
     run_trial = play(HadamardAttack(), 300, queries=200)
     assert run_trial.accuracy == 1
     assert run_trial.promise is None
 
 
+@pytest.mark.long
 def test_with_few_queries_it_guesses_more_labels_than_it_asks(play) -> None:
     labels = np.random.default_rng(0).permutation([0] * 188 + [1] * 112)
     bouts = [play(HadamardAttack(), 300, labels=labels, queries=60, seed=seed) for seed in range(6)]
@@ -72,6 +75,7 @@ def test_with_few_queries_it_guesses_more_labels_than_it_asks(play) -> None:
     assert all(run_trial.outcome.queries <= 60 for run_trial in bouts)
 
 
+@pytest.mark.long
 def test_far_too_few_answers_are_spent_on_all_labels_at_once(play) -> None:
     """N = 2 000, q = 24: correlation with random signs is right with Phi(sqrt(q / (N - q))), 54.4 %; on 24 labels
     alone, 50.6 %. Eight games, four standard errors of a proportion."""
@@ -106,6 +110,7 @@ def test_other_losses_are_served(play, loss) -> None:
     assert run_trial.accuracy == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_classes", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in (6, 10))])
 def test_classes_are_read_bit_by_bit(play, defences, n_classes: int) -> None:
     run_trial = play(HadamardAttack(), 60, n_classes=n_classes)
@@ -122,6 +127,7 @@ def test_more_than_two_classes_need_a_loss_with_free_costs(threat_of) -> None:
         assert "rows of any costs" in attack.unsupported_reason(threat)
 
 
+@pytest.mark.long
 def test_labels_perturbed_once_are_read_and_then_weighed_against_the_class_shares(play) -> None:
     """At a small epsilon the majority class is likelier than what was read."""
     labels = np.array([1] * 90 + [0] * 30)
@@ -148,6 +154,7 @@ def test_labels_perturbed_for_every_query_are_averaged_out(play, debiased: bool)
     assert once.accuracy < 0.9
 
 
+@pytest.mark.long
 def test_a_debiased_score_is_read_like_a_biased_one(play) -> None:
     plain, debiased = (
         play(HadamardAttack(), 60, defences=(PerturbedLabels(epsilon=1.0, debiased=flag),)) for flag in (False, True)
@@ -155,6 +162,7 @@ def test_a_debiased_score_is_read_like_a_biased_one(play) -> None:
     assert plain.accuracy == debiased.accuracy
 
 
+@pytest.mark.long
 def test_a_secret_subset_gives_its_own_labels_away_and_no_others(play) -> None:
     """Of 240 balanced labels 30 % are scored: 72 known, half of the other 168 guessed (give or take 4.5 deviations)."""
     labels = np.random.default_rng(0).permutation([0] * 120 + [1] * 120)
@@ -184,6 +192,7 @@ def test_linear_programs_serve_several_classes_and_noise(play, defences) -> None
     assert play(LinearProgram(), 20, defences=(defences.refuse(),)).accuracy >= 0.5
 
 
+@pytest.mark.long
 def test_linear_programs_read_more_through_bounded_noise_that_is_asked_about_often(play, threat_of) -> None:
     """Three games of 100 labels each, of the seeds that are said: 78 % of them against 70 %."""
     noise = (Clip(epsilon=0.01), ScoreNoise(model=Uniform(tau=1.5)))

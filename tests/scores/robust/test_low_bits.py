@@ -71,6 +71,7 @@ def test_more_than_two_classes_fall_as_well() -> None:
     assert played.n_correct == 60
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     [Laplace(scale=2.0), pytest.param(Gaussian(scale=1.0), marks=pytest.mark.slow)],

@@ -37,6 +37,7 @@ def test_averaging_beats_asking_once_under_fresh_noise(play, defences) -> None:
     assert once.accuracy < 0.98
 
 
+@pytest.mark.long
 def test_repeats_differ_so_that_remembered_noise_is_averaged_too(play) -> None:
     sticky = (*FAST, ScoreNoise(model=Uniform(tau=0.5), sticky=True))
     assert play(Averaging(), 60, scorer="float64", defences=sticky, queries=60 * 32).accuracy == 1
@@ -67,6 +68,7 @@ def test_doubling_finds_the_noise_that_nobody_told(play, decimals: int) -> None:
     assert 0.2 * 10**-decimals < run_trial.outcome.evidence["tau"] < 8 * 10**-decimals
 
 
+@pytest.mark.long
 def test_doubling_does_not_look_at_the_noise_bound(play, defences) -> None:
     tau = 0.01
     told = play(Doubling(), 60, defences=(defences.extreme(tau=tau, told=True),))

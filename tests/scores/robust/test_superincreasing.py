@@ -30,6 +30,7 @@ def superincreasing_rows(draw: st.DrawFn) -> list[list[Fraction]]:
     return rows
 
 
+@pytest.mark.long
 @settings(max_examples=80)
 @given(superincreasing_rows(), st.sampled_from([-1, 1]))
 def test_it_is_right_for_every_labelling_up_to_its_margin(rows: list[list[Fraction]], side: int) -> None:

@@ -97,6 +97,7 @@ def gibbs(score: Score, truth: Any, queries: int, seed: int, sweeps: int = 60) -
 LAWS = [(noisy_auc, Numbers()), (swelling_accuracy, BITS), (accuracy_of_a_half, BITS)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("score", "form"), LAWS, ids=[score.__name__ for score, _ in LAWS])
 def test_it_is_nearly_as_right_as_one_who_knows_the_law(score: Score, form: SubmissionFormat) -> None:
     ours, theirs = [], []
@@ -121,6 +122,7 @@ def test_the_mark_at_full_size(score: Score, form: SubmissionFormat) -> None:
     assert np.median(ours) >= np.median(theirs) - 0.05, (ours, theirs)
 
 
+@pytest.mark.long
 def test_all_labels_come_out_of_heavy_tails_and_it_says_that_it_is_sure() -> None:
     found, truth = play(lambda y, x, rng: brier_score_loss(y, x) + rng.laplace(0, 0.004), Numbers(), seed=3)
 
@@ -143,6 +145,7 @@ def test_a_simulator_whose_labels_are_redrawn_reads_nothing() -> None:
     assert found.answers.size == 0
 
 
+@pytest.mark.long
 def test_answers_about_other_labels_are_not_those_of_the_truth() -> None:
     truth, other = (np.random.default_rng(seed).random(N) < 0.5 for seed in (1, 2))
     game, told = simulator(accuracy_of_a_half, 5), host(accuracy_of_a_half, other.astype(int), 6)
@@ -170,6 +173,7 @@ def test_what_tells_nothing_of_a_record_is_asked_nothing(score: Score) -> None:
     assert found.expected == 0.5
 
 
+@pytest.mark.long
 def test_the_number_of_an_answer_that_tells_is_found() -> None:
     def several(y: Any, x: Any, rng: Draws) -> dict[str, float]:
         return {"a draw": rng.random(), "brier": brier_score_loss(y, x) + rng.normal(0, 0.004)}
@@ -179,6 +183,7 @@ def test_the_number_of_an_answer_that_tells_is_found() -> None:
     assert found.labels.tolist() == truth.tolist()
 
 
+@pytest.mark.long
 def test_a_host_that_answers_no_more_ends_it_with_what_was_read() -> None:
     truth = (np.random.default_rng(0).random(N) < 0.4).astype(int)
     asked: list[Any] = []
@@ -210,6 +215,7 @@ def test_what_is_drawn_is_told_from_what_is_not() -> None:
     assert not is_noisy(simulator(improved, 1), y, x)
 
 
+@pytest.mark.long
 def test_the_one_way_in_takes_what_draws_and_never_calls_it_confirmed() -> None:
     truth = (np.random.default_rng(3).random(N) < 0.4).astype(int)
     told = host(lambda y, x, rng: brier_score_loss(y, x) + rng.normal(0, 0.004), truth, 1)

@@ -95,6 +95,7 @@ def test_every_label_comes_out_and_the_replay_says_so(name: str) -> None:
     assert queries <= most * N + 1
 
 
+@pytest.mark.long
 def test_what_is_rounded_from_another_scorer_is_never_confirmed() -> None:
     """The code that was handed out is not the host's: whatever is read cannot give the answers."""
     for seed in range(2):
@@ -117,6 +118,7 @@ def test_what_tells_nothing_of_a_record_reads_nothing(score: Any) -> None:
     assert queries <= 2
 
 
+@pytest.mark.long
 def test_labels_that_are_alike_upside_down_are_not_called_read_wrongly() -> None:
     """No answer tells a labelling from its reverse: what is confirmed may be either, and never a third."""
     for seed in range(3):

@@ -47,6 +47,7 @@ SCORES: dict[str, Callable[[Floats, Floats], float]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCORES)
 def test_targets_are_read_to_a_hundredth_of_their_spread_in_two_queries_a_record(name: str) -> None:
     reading, truth = play(SCORES[name])
@@ -95,6 +96,7 @@ def test_nothing_is_asked_of_what_shows_nothing_or_draws(score: Callable[[Floats
     assert reading.queries == 0
 
 
+@pytest.mark.long
 def test_a_board_that_is_not_what_was_handed_out_is_never_called_replayed() -> None:
     truth, prior = amounts(N, 1), amounts(400, 51)
     game = Simulator(score=metrics.mean_squared_error, n_records=N, n_classes=0, limit=5000)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.read import Read, read
@@ -53,6 +54,7 @@ def test_a_simulated_board_has_the_past_that_it_is_given() -> None:
     assert game.calls == 10
 
 
+@pytest.mark.long
 def test_the_best_score_so_far_gives_the_labels_away() -> None:
     for seed in range(2):
         found, truth, queries = play(seed)

@@ -21,6 +21,7 @@ BUILDER = Builder(Host.load())
 LABELS = (np.random.default_rng(4).random(40) < 0.4).astype(int)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("metric", "defence"),
     [
@@ -37,6 +38,7 @@ def test_it_reads_a_board_behind_its_defences(metric: str, defence: str) -> None
     assert next(iter(found.rows()))["accuracy"] == 1.0
 
 
+@pytest.mark.long
 def test_it_reads_a_board_that_draws() -> None:
     found = li.matrix(
         LABELS,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
@@ -94,6 +95,7 @@ def test_records_that_an_order_tells_apart_are_found_out() -> None:
     assert not holds(knowledge, plan, window)
 
 
+@pytest.mark.long
 def test_the_mean_auc_of_groups_is_read_in_two_queries_a_label_and_few_simulations() -> None:
     """Its class totals are four unknown numbers, which no hypothesis names."""
 

@@ -94,7 +94,7 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     open, and 3 when neither could be shown.
     """
     from labelinf_core.report.console import make_console
-    from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status, status
+    from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status
 
     keep_inputs()
     with steps("auditing") as progress:
@@ -103,4 +103,4 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
         save_status(found, save)
     shown = (*answer(found).lines(make_console().width), "", *lines(found))
     tell(as_document(found), shown, as_json=as_json)
-    context.exit(status(found))
+    context.exit(found.status)

@@ -14,8 +14,8 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
@@ -30,7 +30,7 @@ from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.audit.report import granted
 from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
 
-__all__ = ["LogReport", "answer", "as_document", "lines", "report", "save_status", "status"]
+__all__ = ["LogReport", "answer", "as_document", "lines", "report", "save_status"]
 
 _NO_SUMS = (
     "an answer of this metric is no sum over the records: what sums it bounds prove is proved, other labellings are "
@@ -39,7 +39,7 @@ _NO_SUMS = (
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class LogReport:
+class LogReport(AuditDecision):
     """What the log of a board gives away.
 
     Attributes:
@@ -73,6 +73,17 @@ class LogReport:
     positive: str = ""
     said: tuple[tuple[str, int], ...] = ()
     likely: Likely | None = None
+
+    @property
+    def word(self) -> AuditWord:
+        """The answer in a word: labels are determined or likely, or all of them are proved open."""
+        if self.likely is not None and self.likely.leaks:
+            return AuditWord.LEAKS
+        if self.answer is None:
+            return AuditWord.UNSHOWN
+        if self.answer.count(Known.DETERMINED) or self.answer.count(Known.CLAIMED):
+            return AuditWord.LEAKS
+        return AuditWord.UNSHOWN if self.answer.count(Known.UNKNOWN) else AuditWord.CERTIFIED
 
 
 def report(
@@ -245,17 +256,6 @@ def _of_classes(name: str, n_classes: int) -> ScoredMetric:
     return scored
 
 
-def status(found: LogReport) -> Exit:
-    """Return the exit status: found when labels are determined or likely, done when all are proved open."""
-    if found.likely is not None and found.likely.leaks:
-        return Exit.FOUND
-    if found.answer is None:
-        return Exit.INCONCLUSIVE
-    if found.answer.count(Known.DETERMINED) or found.answer.count(Known.CLAIMED):
-        return Exit.FOUND
-    return Exit.INCONCLUSIVE if found.answer.count(Known.UNKNOWN) else Exit.DONE
-
-
 def answer(found: LogReport) -> Answer:
     """Return the answer in three parts."""
     if found.likely is not None and found.likely.leaks:
@@ -263,7 +263,7 @@ def answer(found: LogReport) -> Answer:
             leaks=f"{found.likely.right} of {len(found.ids)} labels are LIKELY found, by a search (not proved)",
             stopped="nothing undoes what is published; no bound knows this scorer",
         )
-    if found.answer is None or status(found) is not Exit.FOUND:
+    if found.answer is None or found.word is not AuditWord.LEAKS:
         return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
     counts = {known: found.answer.count(known) for known in Known}
     claimed = f", {counts[Known.CLAIMED]} more by a solver's word alone" if counts[Known.CLAIMED] else ""
@@ -287,7 +287,7 @@ def _nothing(found: LogReport) -> str:
         return "INCONCLUSIVE: a search that runs the scorer found no more labels than luck does; not a proof of safety"
     if found.answer is None:
         return "INCONCLUSIVE: no labelling that fits the log was found in time"
-    if status(found) is Exit.INCONCLUSIVE:
+    if found.word is AuditWord.UNSHOWN:
         return "INCONCLUSIVE: nothing is proved determined, and not every label is proved open; not a proof of safety"
     return "no label is determined: of every one, another labelling fits (proved)"
 
