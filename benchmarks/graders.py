@@ -4,7 +4,7 @@ Nothing of theirs ships. A checkout of yours is named, and its graders are run o
 of graders.txt says which columns each scores, and what stands in them. Those that score boxes or whole trips are left
 out.
 
-    python benchmarks/graders.py --mle-bench PATH [--only NAME] [--simulations 4000]
+    python benchmarks/graders.py --mle-bench PATH [--only NAME] [--first NAME] [--simulations 4000]
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
     tasks = dict(_tasks())
     for folder in sorted((arguments.mle_bench / "mlebench" / "competitions").glob("*/grade.py")):
         name = folder.parent.name
-        if arguments.only and arguments.only != name:
+        if name < arguments.first or (arguments.only and arguments.only != name):
             continue
         began = time.process_time() + children()
         end, why = audited(name, tasks.get(name, []), arguments.simulations)
@@ -60,6 +60,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mle-bench", type=Path, required=True, help="a checkout of yours")
     parser.add_argument("--only", default="", help="one competition")
+    parser.add_argument("--first", default="", help="leave out those before it")
     parser.add_argument("--simulations", type=int, default=4_000)
     return parser.parse_args()
 

@@ -51,6 +51,8 @@ class GraderReport:
         share = leak.accuracy
         if leak.baseline == 1 or leak.refusal == _ALIKE:
             return Answer(leaks=f"NOTHING TO FIND: {_ALIKE}.", stopped=_ANY)
+        if leak.failure:
+            return Answer(leaks=f"INCOMPLETE: simulate broke: {leak.failure}. No proof of safety.", stopped=_ANY)
         if share is None:
             return Answer(leaks=f"INCONCLUSIVE: {leak.refusal}. No proof of safety.", stopped=_ANY)
         labels = words.count(self.table.places, "label")

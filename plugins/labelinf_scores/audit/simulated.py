@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Within
-from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.begun import Begun
@@ -85,7 +86,17 @@ def _differ(game: Simulator, first: Simulator, forms: Sequence[SubmissionFormat]
     return False
 
 
-def _played(
+def _played(game: Simulator, answer: Board, **given: Any) -> Extraction:
+    """Play it once; the attack's own mistake is no finding, and no traceback."""
+    try:
+        return _once(game, answer, **given)
+    except LabelinfError:
+        raise
+    except Exception as error:
+        return Extraction(attack="simulate", failure=unquoted(error))
+
+
+def _once(
     game: Simulator,
     answer: Board,
     *,
@@ -96,7 +107,6 @@ def _played(
     rng: np.random.Generator,
     tolerance: float | None,
 ) -> Extraction:
-    """Play it once."""
     began, prior = time.perf_counter(), np.zeros(0) if n_classes else made_reals(truth)
     spent = 0
 

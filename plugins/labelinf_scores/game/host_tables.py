@@ -292,8 +292,10 @@ def _values(block: NDArray[Any]) -> NDArray[Any]:
             "a private column has empty cells (NA, None and the like are read as such), or numbers beside texts; "
             "leave these rows out, or give them a label."
         )
-    whole = values.dtype.kind in "iu"  # class numbers, as long as many rows share theirs
-    if values.dtype.kind in "fiu" and values.size > _FEW and values.size > block.size * (0.8 if whole else 0.25):
+    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.rint(values)).all()))
+    # Class numbers, as long as many rows share theirs; fractions that hardly any two rows share are none.
+    few = values.size <= (_FEW if whole or values.size <= block.size * 0.8 else 1)
+    if values.dtype.kind in "fiu" and not few and values.size > block.size * (0.8 if whole else 0.25):
         return values[:0]
     if values.size > _MOST:
         raise InputError(f"the private columns have {values.size} different values; at most {_MOST} can be classes.")

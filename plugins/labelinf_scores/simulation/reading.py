@@ -398,7 +398,7 @@ class Reader:
     def _room(self, hypotheses: int, *, fresh: bool) -> int:
         """Return how many records a window can take in, for as many simulations as it is worth."""
         k, most = self.knowledge.game.n_classes, _SUPPORTED if fresh else _SUPPORTED // 4
-        while most > self._share * math.log(most, k):
+        while most > max(1.0, self._share * math.log(max(1, most), k)):
             most //= k
         return int(math.log(max(1, most / hypotheses), k) + 1e-9)
 

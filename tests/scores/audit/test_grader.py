@@ -352,3 +352,31 @@ def test_labels_that_are_all_alike_are_said_to_be_so_before_the_grader_refuses_t
 
     assert result.exit_code == 3
     assert "NOTHING TO FIND: the labels are all alike" in " ".join(result.output.split())
+
+
+@pytest.mark.long
+def test_a_few_fractions_that_all_differ_are_numbers_and_no_classes(folder: Path) -> None:
+    ids = range(12)
+    pd.DataFrame({"id": ids, "price": np.round(RNG.lognormal(3, 0.4, 12), 3)}).to_csv(
+        folder / "solution.csv", index=False
+    )
+    pd.DataFrame({"id": ids, "price": 20.0}).to_csv(folder / "sample.csv", index=False)
+
+    found = json.loads(audit(folder, "of_numbers", "--json").output)
+
+    assert found["labels"]["classes"] == 0
+    assert found["read"] == 12
+
+
+def test_an_attack_that_breaks_is_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*given: Any) -> None:
+        raise ZeroDivisionError(f"labels {given}")
+
+    monkeypatch.setattr("labelinf_scores.audit.simulated.played", breaks)
+    tables(folder, insult=BITS)
+
+    result = audit(folder, "grade")
+
+    assert result.exit_code == 4
+    assert "INCOMPLETE: simulate broke: ZeroDivisionError" in " ".join(result.output.split())
+    assert "labels (" not in result.output
