@@ -28,6 +28,6 @@ def fraction(value: str | float, what: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= 1:
-        hint = f" ({text}% if that is meant)" if 1 < number <= 100 else ""
+        hint = f" ({text}% if that is meant)" if 1 < number <= 100 and "%" not in text else ""
         raise InputError(f"{what} {text!r}: write a fraction as 5% or .05, from 0 to 1{hint}.")
     return number

@@ -28,6 +28,7 @@ import attrs
 from cattrs.errors import ClassValidationError
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Executor, InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
@@ -128,7 +129,7 @@ def read_engine(text: str, workers: int | None) -> Engine:
     tables: Mapping[str, Any] = {"executor": text}
     if text.endswith(".toml"):
         try:
-            tables = tomllib.loads(Path(text).read_text(encoding="utf-8"))
+            tables = tomllib.loads(read_regular(text).decode("utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise InputError(f"--executor {text}: it cannot be read ({type(error).__name__}: {error}).") from error
     try:

@@ -33,6 +33,7 @@ from cattrs.errors import ClassValidationError
 from cattrs.gen import make_dict_structure_fn, override
 
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.contracts.regular import read_regular
 from labelinf_core.evaluator.choice import STRONGEST
 from labelinf_core.evaluator.third_parties import code_in, refusal
 from labelinf_core.plugin.descriptors import Kind, SuitePart
@@ -211,9 +212,12 @@ def _text_of_part(file: str) -> str:
         ) from error
 
 
+_MOST_BYTES = 1 << 24  # of a suite
+
+
 def _text_of_file(name: str, host: Host) -> str:
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return read_regular(name, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError as error:
         known = ", ".join(shipped_suites(host)) or "none"
         raise InputError(f"there is no suite file {name!r}; shipped suites are {known}.{host.left_out}") from error

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import open_regular
 
 __all__ = ["read_arrays"]
 
@@ -20,13 +21,13 @@ def read_arrays(path: str) -> dict[str, NDArray[Any]]:
         InputError: It is no such file, or cannot be read.
     """
     try:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return {"": loaded}
             return {name: np.asarray(loaded[name]) for name in loaded}
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (OSError, EOFError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
+        if isinstance(error, OSError) and error.strerror:  # numpy's own have none
+            raise InputError(f"{path} cannot be read: {error.strerror}.") from error
         written = "numpy.save writes .npy, numpy.savez .npz"
         raise InputError(f"{path} is not a NumPy file of plain numbers or strings; {written}.") from error

@@ -9,9 +9,9 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
-from pathlib import Path
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
 
 __all__ = ["Row", "columns_of", "listed", "read_rows"]
 
@@ -84,7 +84,7 @@ def _is_number(text: str) -> bool:
 
 def _text(path: str) -> str:
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        text = read_regular(path).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

@@ -14,6 +14,7 @@ from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
+from labelinf_core.contracts.regular import open_regular
 
 if TYPE_CHECKING:
     from labelinf_guard.ledger.verify import Verified
@@ -101,7 +102,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
     with closing(Board.open(board)) as opened:
         limit = opened.policy.limits.bytes + 1
         try:
-            with submission.open("rb") as file:
+            with open_regular(submission) as file:
                 data = file.read(limit)
         except OSError as error:
             raise InputError(f"{submission} cannot be read: {error.strerror}.") from error

@@ -14,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from labelinf_core.contracts.regular import open_regular
 from labelinf_guard.board import UNSCORED, Board, TeamRefusal
 
 __all__ = ["evaluate"]
@@ -49,7 +50,7 @@ def evaluate(
 
 def _answer(path: Path, submission: Path, team: str) -> dict[str, float] | str:
     with closing(Board.open(path)) as board:
-        with submission.open("rb") as file:
+        with open_regular(submission) as file:
             told = board.submit(team, file.read(board.policy.limits.bytes + 1))
         if isinstance(told, TeamRefusal):
             return told.reason

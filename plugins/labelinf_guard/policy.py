@@ -62,6 +62,7 @@ import attrs
 from cattrs.errors import ClassValidationError
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
 from labelinf_core.specs.faults import faults, strict_converter
 
 __all__ = [
@@ -336,6 +337,9 @@ class Policy:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+_MOST_BYTES = 1 << 24  # of board.toml
+
+
 def read_policy(path: Path) -> Policy:
     """Read ``board.toml``.
 
@@ -343,7 +347,7 @@ def read_policy(path: Path) -> Policy:
         InputError: It cannot be read, or says something that cannot be; all faults at once, one a line.
     """
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(read_regular(path, _MOST_BYTES).decode("utf-8"))
     except FileNotFoundError as error:
         raise InputError(
             f"{path} is not there. It is yours to write; the least that it says is:\n\n{_LEAST}"

@@ -171,7 +171,7 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--target", "150%"], "a share of labels must lie between 0 % and 100 %"),
+        (["--target", "150%"], "write a fraction as 5% or .05, from 0 to 1"),
         (["--target", "30%"], "guessing the most frequent class has 50.0% of the labels already"),
         (["--target", "60%", "--channel", "output"], "--records says too little for the output channel"),
         (["--target", "60%", "--channel", "output"], "labels that have them with --labels, for example breast-cancer."),

@@ -17,6 +17,7 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.statistics.proportions import game_p_value
 from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.certificate.gain import (
+    _tail_log,
     binary_entropy,
     bits_of_gain,
     blind,
@@ -645,6 +646,13 @@ def test_a_line_of_many_bits_is_that_of_whole_numbers(bits: int) -> None:
     assert line >= (bits + (N - bits) / 2) / N
 
 
+def test_a_tail_that_doubles_cannot_hold_is_bounded_from_above_and_nearly_reached() -> None:
+    """504 or 505 of 505, each with a quarter: exact fractions, and their logarithm with fifty digits."""
+    quarter = Fraction(1, 4)
+    exact = log2(505 * quarter**504 * (1 - quarter) + quarter**505) * Decimal(2).ln()
+    assert -1e-10 < Decimal(_tail_log(504, 505, 0.25)) - exact < 1e-6
+
+
 def test_no_line_is_drawn_of_all_bits_or_of_a_model_that_is_always_right() -> None:
     assert game_line(math.inf, 100, 0.5, doubt=0.1) is None
     assert game_line(0, 100, 1.0, doubt=0.1) is None
@@ -687,7 +695,7 @@ def test_a_certificate_says_who_knows_the_counts_and_what_is_independent() -> No
     assert "features, but not the class counts; given that" in unknown
     groups = certify(attrs.evolve(BARE, group="patients", public=Part(labels=100, effective=Fraction(7))))
     assert "labels of different patients are independent" in groups.sentences()[0]
-    assert "near a label" not in known
+    assert "near a label" not in certify(BARE).sentences()[-1]
     assert "guesses near a label" in certify(attrs.evolve(BARE, values=True)).sentences()[-1]
     grouped = "groups of unequal size count as 7 of equal size"
     assert [grouped in found.arithmetic() for found in (groups, certify(BARE))] == [True, False]
@@ -709,6 +717,18 @@ def test_the_arithmetic_names_replaced_labels_where_there_are_any() -> None:
     assert "answers of the board: 9.0 bits; known class counts: 6.7 bits" in few.arithmetic()
     assert "knows the class counts" not in " ".join(few.sentences())  # no label is sealed
     assert [counted(number, "label") for number in (0, 1, 2)] == ["0 labels", "1 label", "2 labels"]
+
+
+def test_sealed_labels_ends_and_releases_are_named_where_there_are_any() -> None:
+    part = attrs.evolve(BARE, public=Part(labels=100, bits=9.0), sealed=Part(labels=1))
+    charged = "class counts tell of the sealed labels"
+    assert [any(charged in line for line in certify(terms).arithmetic()) for terms in (part, BARE)] == [True, False]
+    ends = [one for one in certify(attrs.evolve(part, ends="It ends in May.")).sentences() if one.startswith("Ends.")]
+    assert ends == ["Ends. It ends in May."]
+    assert not any(one.startswith("Ends.") for one in certify(part).sentences())
+    for released, said in (("", "labels"), ("two scores", "labels, two scores")):
+        lines = certify(attrs.evolve(part, final=3.0, released=released)).arithmetic()
+        assert lines[-1] == f"final release: 3.0 bits about 1 sealed {said}"
 
 
 def test_all_doubt_is_spent_on_one_line_where_there_is_one() -> None:

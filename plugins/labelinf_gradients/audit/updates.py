@@ -10,7 +10,6 @@ import copy
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
+from labelinf_core.contracts.regular import read_regular
 from labelinf_data.arrays import read_arrays
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.networks import Network, Perceptron
@@ -261,7 +261,7 @@ _FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8
 def _safetensors(path: str) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file in the safetensors format: a length, a JSON header, and numbers."""
     try:
-        data = Path(path).read_bytes()
+        data = read_regular(path)
         size = int.from_bytes(data[:8], "little")
         header = json.loads(data[8 : 8 + size])
         found = {}

@@ -16,16 +16,17 @@ need; or a Parquet table with a column for every class (extra ``parquet``).
 from __future__ import annotations
 
 import csv
+import io
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import open_regular, read_regular
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import is_number
 from labelinf_data.table import Row, read_rows
@@ -169,10 +170,14 @@ def _of_text(path: str) -> _Said:
     return _quickly(path) or _slowly(path)
 
 
+def _text(path: str) -> TextIO:
+    return io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="")
+
+
 def _quickly(path: str) -> _Said | None:
     options: dict[str, Any] = {"delimiter": ",", "comments": None, "quotechar": '"'}
     try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file, warnings.catch_warnings(action="error"):
+        with _text(path) as file, warnings.catch_warnings(action="error"):
             first = [cell.strip() for cell in next(csv.reader([file.readline()]))]
             counting = len(first) > 1 and first == [str(k) for k in range(len(first))]
             headed = counting or not all(map(is_number, first))
@@ -187,7 +192,7 @@ def _quickly(path: str) -> _Said | None:
     except (OSError, ValueError, StopIteration, UserWarning, csv.Error):  # a fault that the slow reader names
         return None
     doubtful = counting and bool((values == np.floor(values)).all())
-    ragged = Path(path).read_bytes().count(b",") != (len(values) + headed) * (len(first) - 1)
+    ragged = read_regular(path).count(b",") != (len(values) + headed) * (len(first) - 1)
     if doubtful or ragged or not np.isfinite(values).all():
         return None
     return _Said(values=values, names=names, records=ids, first=2 if headed else 1)

@@ -15,6 +15,7 @@ import attrs
 
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
 
 __all__ = ["Seal", "read_seal"]
 
@@ -67,7 +68,7 @@ def read_seal(path: str, commitment: str = "") -> Seal:
         InputError: It is no such file, or its content does not fit its seal or the commitment.
     """
     try:
-        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        content: Any = json.loads(read_regular(path).decode("utf-8"))
         seal = _of(content)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error

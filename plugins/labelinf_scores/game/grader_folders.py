@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
 from labelinf_scores.game.host_tables import private_columns, read_table
 from labelinf_scores.game.signatures import ArgumentRole, roles_of
 
@@ -89,7 +90,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 def _grades(path: Path) -> str:
     """Return which function of a file grades; empty: none. The file is not executed."""
     try:
-        body = ast.parse(path.read_text(encoding="utf-8")).body
+        body = ast.parse(read_regular(path)).body
     except (OSError, SyntaxError, ValueError):
         return ""
     told = {}

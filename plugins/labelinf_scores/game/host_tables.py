@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.gate import named
+from labelinf_core.contracts.regular import open_regular
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
 from labelinf_scores.game.begun import Begun, loaded_anew
@@ -214,12 +215,14 @@ def read_table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        table = pd.read_csv(path)
-        texts = pd.read_csv(path, dtype=str)
+        with open_regular(path) as file:
+            table = pd.read_csv(file)
+            file.seek(0)
+            texts = pd.read_csv(file, dtype=str)
         led = [name for name in table if table[name].dtype.kind in "iu" and texts[name].str.match(r"0\d").any()]
         table[led] = texts[led]  # 007 is no number
-    except OSError:
-        raise InputError(f"{path}: cannot be read; give a CSV file.") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); give a CSV file.") from None
     except (ValueError, pd.errors.ParserError):  # its text may quote a row
         raise InputError(f"{path}: is no CSV table with a line of column names.") from None
     if len(table.columns) < 2:

@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import open_regular
 from labelinf_data.table import columns_of
 
 __all__ = ["Labels", "Submission", "decimals_of", "is_number", "natural", "read_labels", "read_submissions"]
@@ -228,9 +229,11 @@ def _read(file: Path, id_column: str) -> _Predictions:
 
 def _array(path: Path) -> np.ndarray:
     try:
-        values = np.load(path, allow_pickle=False)
+        with open_regular(path) as file:
+            values = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} cannot be read as an array of numbers (numpy.save).") from error
+        why = f": {error.strerror}" if isinstance(error, OSError) and error.strerror else ""
+        raise InputError(f"{path} cannot be read as an array of numbers (numpy.save){why}.") from error
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or not values.size or not values.ndim:
         raise InputError(f"{path} must hold an array of numbers.")
     return values
