@@ -17,6 +17,7 @@ from labelinf_scores.simulation.formats import Columns, SubmissionFormat, alike
 
 __all__ = ["GraderReport", "audited_grader"]
 
+_ALIKE = "the labels are all alike; a grader is audited over labels that differ"
 _ANY = "only what holds for any function: subset, randomised-response, bounded-answers, guarded-board"
 
 
@@ -48,6 +49,10 @@ class GraderReport:
         """Return the answer in three parts."""
         leak = self.leak
         share = leak.accuracy
+        if leak.baseline == 1 or leak.refusal == _ALIKE:
+            return Answer(leaks=f"NOTHING TO FIND: {_ALIKE}.", stopped=_ANY)
+        if leak.failure:
+            return Answer(leaks=f"INCOMPLETE: simulate broke: {leak.failure}. No proof of safety.", stopped=_ANY)
         if share is None:
             return Answer(leaks=f"INCONCLUSIVE: {leak.refusal}. No proof of safety.", stopped=_ANY)
         labels = words.count(self.table.places, "label")
@@ -58,8 +63,6 @@ class GraderReport:
         told = "a replay gives every answer" if leak.evidence["replayed"] else "a replay does not give every answer"
         if self.decision.word is AuditWord.LEAKS:
             said = f"your grader gives up {found}, by simulate; {told}."
-        elif leak.baseline == 1:
-            said = f"NOTHING TO FIND: {labels}, all alike; a grader is audited over labels that differ."
         else:
             said = f"INCONCLUSIVE: simulate found {found}. No proof of safety."
         return Answer(leaks=said, stopped=_ANY)
@@ -83,16 +86,19 @@ def audited_grader(
     """
     rng, truth = np.random.default_rng(seed), table.truth
     near = 0.0 if table.values.size else tolerated(truth, tolerance or None)
-    leak = simulated(
-        table.answer,
-        truth,
-        forms := _forms(table),
-        n_classes=table.values.size,
-        queries=queries,
-        rng=rng,
-        simulations=simulations,
-        tolerance=near,
-    )
+    leak, forms = Extraction(attack="simulate", refusal=_ALIKE), _forms(table)
+    if table.values.size != 1:
+        leak = simulated(
+            table.answer,
+            truth,
+            forms,
+            n_classes=table.values.size,
+            queries=queries,
+            rng=rng,
+            simulations=simulations,
+            tolerance=near,
+            begun=table.begun,
+        )
     if leak.refusal == UNSCORED:
         raise InputError(
             f"the grader scores nothing that is like the sample submission: {_sent(table, forms[0], rng)}."

@@ -21,12 +21,14 @@ from labelinf_scores.audit.simulated import made_reals, simulated
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.bounds.groups import effective
 from labelinf_scores.game.asked import Asked
+from labelinf_scores.game.begun import Begun
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.likeness import Likeness, likeness
 from labelinf_scores.game.scorers import ImportedScorer, is_own
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.simulation.formats import Numbers
+from labelinf_scores.simulation.simulator import Board
 
 __all__ = ["Goal", "ScorerReport", "audited", "granted"]
 
@@ -177,7 +179,8 @@ def audited(
     unnamed = tuple(getattr(made, "unnamed", ()))
     games = _Games(play=play, report=attrs.evolve(report, found=found), standing=standing, progress=progress)
     leaks = () if found.dumb else games.played(attacks, also, rng)
-    if unnamed and not (standing or attacks or any(leak.exact and leak.baseline < 1 for leak in leaks)):
+    more = unnamed or found.dumb or found.changed  # than one number, or than answers that forget
+    if more and not (standing or attacks or any(leak.exact and leak.baseline < 1 for leak in leaks)):
         leaks += (whole,) if (whole := _whole(report, made, rng)) else ()
     worth = effective(found.threat(data, queries)) if data.groups is not None else float(found.scored.sum())
     decided = attrs.evolve(report.decision, leaks=leaks, worth=worth, unnamed=unnamed)
@@ -252,17 +255,26 @@ class _Games:
 
 def _whole(report: ScorerReport, made: Scorer, rng: np.random.Generator) -> Extraction | None:
     """Return what everything that a function returns gives away, where no one number of it was named."""
-    if not isinstance(made, ImportedScorer) or parts_of(made.target)[2]:
+    if (shown := _shown(made)) is None:
         return None
+    whole, begun = shown
     return simulated(
-        made.whole,
+        whole,
         rng.permutation(report.data.labels),
         [form for form, _ in Asked(host=made, data=report.data).forms()],
         n_classes=report.data.n_classes,
         queries=report.queries,
         rng=rng,
         simulations=report.simulations,
+        begun=begun,
     )
+
+
+def _shown(made: Scorer) -> tuple[Board, Callable[[], Begun]] | None:
+    """Return what shows everything that a function returns; None where one number of it is meant, or can be had."""
+    if not isinstance(made, ImportedScorer) or parts_of(made.target)[2]:
+        return None
+    return made.whole, made.begun
 
 
 def _of_reals(report: ScorerReport, made: Scorer, rng: np.random.Generator, tolerance: float | None) -> ScorerReport:
@@ -272,14 +284,16 @@ def _of_reals(report: ScorerReport, made: Scorer, rng: np.random.Generator, tole
     tried = Extraction(attack="simulate", refusal="real labels are not attacked through stages yet")
     if not report.stages:
         prior = made_reals(reals)
+        whole, begun = _shown(made) or (lambda labels, rows: made.score(labels, Query(predictions=rows)), None)
         tried = simulated(
-            lambda labels, rows: made.score(labels, Query(predictions=rows)),
+            whole,
             rng.permutation(reals),
             [Numbers(low=float(prior[0]), high=float(prior[-1]))],
             queries=report.queries,
             rng=rng,
             simulations=report.simulations,
             tolerance=tolerance,
+            begun=begun,
         )
     target = decided.goal.read(tried.baseline)
     if target.epsilon is not None:

@@ -92,6 +92,11 @@ class Extraction:
         )
 
     @property
+    def right(self) -> float:
+        """Share of the labels that was guessed."""
+        return self.accuracy.value if self.accuracy else 0.0
+
+    @property
     def blind(self) -> str:
         """What has the baseline."""
         return "best constant" if self.measure else "majority guess"

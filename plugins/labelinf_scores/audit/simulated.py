@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Within
-from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
+from labelinf_scores.game.begun import Begun
 from labelinf_scores.simulation.formats import Numbers, SubmissionFormat, telling
 from labelinf_scores.simulation.reals import RealReading, read_reals
-from labelinf_scores.simulation.simulator import Labels, Simulator, Submission
+from labelinf_scores.simulation.simulator import Board, Labels, Simulator
 
 __all__ = ["UNSCORED", "made_reals", "simulated", "tolerated"]
 
 UNSCORED = "the scorer takes no submission that was tried"
 _TOLERANCE = 0.01  # of the interquartile range
 _PRIOR = 10  # made targets a record
+_ASKED = 4  # labellings that tell whether a function keeps state
+_ANEW = 6_000  # labellings that are scored each by a function on its first day
 
 
 def simulated(
-    answer: Callable[[Labels, Submission], Any],
+    answer: Board,
     truth: Labels,
     forms: Sequence[SubmissionFormat],
     *,
@@ -34,8 +40,12 @@ def simulated(
     rng: np.random.Generator,
     simulations: int = 60_000,
     tolerance: float | None = None,
+    begun: Callable[[], Begun] | None = None,
 ) -> Extraction:
     """Play the attack that runs a function on made labels, in the format in which its answers differ most.
+
+    A function that keeps state is played again as one: it is run on its first day for every labelling, and given the
+    past that the host's has.
 
     Args:
         answer: What is audited: returns what it shows of labels and a submission.
@@ -46,9 +56,58 @@ def simulated(
         rng: For the attack.
         simulations: Most labellings that are scored.
         tolerance: How near a guess of a real number must be; a hundredth of their interquartile range if None.
+        begun: Returns the same function on its first day; None: nobody can have that.
     """
-    began, prior = time.perf_counter(), np.zeros(0) if n_classes else made_reals(truth)
+    play = functools.partial(
+        _played, truth=truth, forms=forms, n_classes=n_classes, queries=queries, rng=rng, tolerance=tolerance
+    )
     game = Simulator(score=answer, n_records=truth.size, n_classes=max(2, n_classes), limit=simulations)
+    if begun is None:
+        return play(game, answer)
+    days = begun()
+    first = attrs.evolve(game, score=days.anew, limit=min(simulations, _ANEW), restarted=days.board)
+    found = None if _differ(game, first, forms) else play(game, begun().board())
+    if found is not None and (found.exact or not _differ(game, first, forms)):
+        return found
+    again = play(attrs.evolve(first, calls=0), begun().board())
+    return again if found is None or again.right > found.right else found
+
+
+def _differ(game: Simulator, first: Simulator, forms: Sequence[SubmissionFormat]) -> bool:
+    """Whether a function that was called before answers otherwise than on its first day, and then the same again."""
+    rng = np.random.default_rng(0)
+    for form in forms:
+        rows = form.spread(game.n_records, rng)
+        for _ in range(_ASKED):
+            labels = rng.integers(game.n_classes, size=game.n_records)
+            there, again = (attrs.evolve(first, calls=0)(labels, rows) for _ in range(2))
+            if np.array_equal(there, again) and not np.array_equal(attrs.evolve(game, calls=0)(labels, rows), there):
+                return True
+    return False
+
+
+def _played(game: Simulator, answer: Board, **given: Any) -> Extraction:
+    """Play it once; the attack's own mistake is no finding, and no traceback."""
+    try:
+        return _once(game, answer, **given)
+    except LabelinfError:
+        raise
+    except Exception as error:
+        return Extraction(attack="simulate", failure=unquoted(error))
+
+
+def _once(
+    game: Simulator,
+    answer: Board,
+    *,
+    truth: Labels,
+    forms: Sequence[SubmissionFormat],
+    n_classes: int,
+    queries: int,
+    rng: np.random.Generator,
+    tolerance: float | None,
+) -> Extraction:
+    began, prior = time.perf_counter(), np.zeros(0) if n_classes else made_reals(truth)
     spent = 0
 
     def ask(rows: NDArray[Any]) -> Any:

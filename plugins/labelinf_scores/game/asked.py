@@ -32,6 +32,7 @@ class Naming(enum.Enum):
     NUMBERS = "class numbers"
     VALUES = "what classes stand for"
     NAMES = "class names"
+    COLUMNS = "a column for every class"
 
 
 def namings(data: LabelSet) -> Iterator[Naming]:
@@ -40,6 +41,7 @@ def namings(data: LabelSet) -> Iterator[Naming]:
     if data.values != tuple(map(float, range(data.n_classes))):
         yield Naming.VALUES
     yield Naming.NAMES
+    yield Naming.COLUMNS
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -74,17 +76,21 @@ class Asked:
         """What every class is called."""
         if self.naming is Naming.NUMBERS:
             return np.arange(self.data.n_classes)
+        if self.naming is Naming.COLUMNS:
+            return np.eye(self.data.n_classes)
         return np.array(self.data.class_names if self.naming is Naming.NAMES else self.data.values)
 
     def forms(self) -> tuple[tuple[SubmissionFormat, NDArray[Any]], ...]:
         """Return what submissions may look like, and what says of a record that it is of a class."""
         called, k = self.called, self.data.n_classes
+        many = Columns(n_classes=k), called
+        if self.naming is Naming.COLUMNS:
+            return (many,)
         few = Classes(values=called), called
         if called.dtype.kind == "U":
-            return (few,)
+            return (few, many, (Numbers(), np.arange(2.0))) if k == 2 else (few, many)
         numbers = (called.astype(np.float64) - called.min()) / np.ptp(called) if k == 2 else called
         one = Numbers(low=float(numbers.min()), high=float(numbers.max())), numbers
-        many = Columns(n_classes=k), called
         return (many, one, few) if k == 2 else (many, few, one)
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:

@@ -2,12 +2,13 @@
 
 Columns that both tables have are what is predicted, but for the one that names the rows. All other columns of the
 solution are public, and are handed to the function as they are. Where the solution says which rows count (``Usage``),
-the function is given those that are public.
+the function is given those that are public, and that column only where it takes nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from labelinf_core.contracts.gate import named
 from labelinf_core.contracts.regular import open_regular
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
+from labelinf_scores.game.begun import Begun, loaded_anew
 from labelinf_scores.game.host_files import HostError
 from labelinf_scores.game.signatures import ArgumentForm, Signature, signature_of
 from labelinf_scores.simulation.simulator import as_vector
@@ -90,11 +92,11 @@ class HostTable:
         counts = np.ones(len(true), dtype=bool)
         if usage is not None:
             counts = true[usage].astype(str).str.lower().eq("public").to_numpy()
-            true = true.drop(columns=usage)
         if not counts.any():
             raise InputError(f"no row of the solution is public: {usage} must say Public in the rows that are scored.")
         true = true[counts].reset_index(drop=True)
         shown = shown.set_index(key).loc[true[key]].reset_index()
+        whole, true = true, true if usage is None else true.drop(columns=usage)
         private, predicted = _columns(true, shown, key, targets)
         block = true[list(private)].to_numpy()
         one_hot = len(private) > 1 and bool(np.isin(block, (0, 1)).all() and (block.sum(axis=1) == 1).all())
@@ -113,7 +115,12 @@ class HostTable:
             one_hot=one_hot,
             left_out=int((~counts).sum()),
         )
-        return attrs.evolve(table, signature=signature.settled(table._accepts))
+        tables = [table, *([attrs.evolve(table, solution=whole)] if usage is not None else [])]
+        try:
+            settled = [attrs.evolve(each, signature=signature.settled(each._accepts)) for each in tables]
+            return next((each for each in settled if each._accepts(each.signature)), settled[0])
+        except ComponentError:  # it hangs, or ends its process: who plays it is told
+            return table
 
     def _accepts(self, signature: Signature) -> bool:
         """Whether a scorer has an answer about made labels and the sample when it is so called."""
@@ -144,6 +151,18 @@ class HostTable:
         """Return what the host's function says of labels and predictions, as numbers; not a number where it raises."""
         return np.array(self._aside(labels, rows), dtype=np.float64)
 
+    def begun(self) -> Begun:
+        """Return the host's function as :meth:`answer` has it, on its first day."""
+        return Begun(name="the grader", load=self._begun)
+
+    def _begun(self) -> Callable[..., Any]:
+        function = self.signature.function
+        module, path = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+        if getattr(sys.modules.get(module), path, None) is not function:  # nobody knows where it is from
+            return self._called
+        signature = attrs.evolve(self.signature, function=loaded_anew(module, path))
+        return attrs.evolve(self, signature=signature)._called
+
     def trouble(self, labels: NDArray[Any], rows: NDArray[Any]) -> str:
         """Return what goes wrong where nothing is scored, by its kind: the function's own words may hold labels."""
         try:
@@ -160,6 +179,8 @@ class HostTable:
     def _complaint(self, labels: NDArray[Any], rows: NDArray[Any]) -> str:
         try:
             return f"it returned {type(self._scored(labels, rows)).__name__}, without a finite number"
+        except HostError as error:
+            return f"it {error}".removesuffix(".")
         except Exception as error:
             return f"it raised {named(error)}"
 
@@ -202,6 +223,10 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         with open_regular(path) as file:
             table = pd.read_csv(file)
+            file.seek(0)
+            texts = pd.read_csv(file, dtype=str)
+        led = [name for name in table if table[name].dtype.kind in "iu" and texts[name].str.match(r"0\d").any()]
+        table[led] = texts[led]  # 007 is no number
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a CSV file.") from None
     except (ValueError, pd.errors.ParserError):  # its text may quote a row
@@ -251,7 +276,7 @@ def _columns(
     shared = [str(name) for name in true if name in shown and name != key]
     private = tuple(targets) or tuple(shared)
     others = [str(name) for name in shown if name != key and name not in true]
-    if not private and len(others) == 1 and len(true.columns) == 2:
+    if not private and others and len(true.columns) == 2:
         private = tuple(str(name) for name in true if name != key)
     if not private:
         raise InputError(
@@ -268,12 +293,18 @@ def _values(block: NDArray[Any]) -> NDArray[Any]:
     """Return what a label can be; nothing where it can be any number."""
     try:
         values = np.unique(block.ravel())
+        empty = values.dtype.kind == "f" and bool(np.isnan(values).any())
     except TypeError:
-        raise InputError("a private column has empty cells, or numbers beside texts.") from None
-    whole = values.dtype.kind in "iu"  # class numbers, as long as many rows share theirs
-    if values.dtype.kind in "fiu" and values.size > _FEW and values.size > block.size * (0.8 if whole else 0.25):
-        if not np.isfinite(values.astype(np.float64)).all():
-            raise InputError("a private column has empty cells.")
+        empty = True
+    if empty:
+        raise InputError(
+            "a private column has empty cells (NA, None and the like are read as such), or numbers beside texts; "
+            "leave these rows out, or give them a label."
+        )
+    whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == np.rint(values)).all()))
+    # Class numbers, as long as many rows share theirs; fractions that hardly any two rows share are none.
+    few = values.size <= (_FEW if whole or values.size <= block.size * 0.8 else 1)
+    if values.dtype.kind in "fiu" and not few and values.size > block.size * (0.8 if whole else 0.25):
         return values[:0]
     if values.size > _MOST:
         raise InputError(f"the private columns have {values.size} different values; at most {_MOST} can be classes.")

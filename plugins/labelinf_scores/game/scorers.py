@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -20,12 +21,13 @@ from labelinf_core.specs.own_code import FILES, PROGRAMS, own_function, parts_of
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
+from labelinf_scores.game.begun import Begun, loaded_anew
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.host_files import HostError
 from labelinf_scores.game.host_formats import HostFunction, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
-from labelinf_scores.game.signatures import METHODS
+from labelinf_scores.game.signatures import METHODS, ArgumentForm
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.simulation.simulator import as_vector
 
@@ -239,6 +241,20 @@ class ImportedScorer:
         """
         return np.array(self._aside(labels.copy(), predictions.copy(), _WHOLE))
 
+    def begun(self) -> Begun:
+        """Return the function as :meth:`whole` has it, on its first day."""
+        return Begun(name=f"scorer {self.target}", load=self._begun)
+
+    def _begun(self) -> Callable[..., Any]:
+        name, column, _ = parts_of(self.target)
+        module, _, path = name.partition(":")
+        if not isinstance(self.function, HostFunction):  # a program, which is started for every answer
+            return functools.partial(self._called, shown=_WHOLE)
+        fresh = as_called(loaded_anew(module, path), column)
+        signature = attrs.evolve(self.function.signature, function=fresh.signature.function)
+        scorer = attrs.evolve(self, function=attrs.evolve(fresh, signature=signature))
+        return functools.partial(scorer._called, shown=_WHOLE)
+
     def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any], shown: str = "") -> Any:
         if shown == _WHOLE:
             return as_vector(self._answered(labels, predictions)).tolist()
@@ -248,15 +264,27 @@ class ImportedScorer:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self.function(labels, predictions)
+                answer = self.function(labels, predictions)
+            if inspect.isawaitable(answer) or inspect.isgenerator(answer):
+                raise HostError(
+                    f"returned a {type(answer).__name__}, expected numbers; name a function that returns them."
+                )
+            return answer
         except HostError as error:
             raise InputError(f"scorer {self.target!r} {error}") from None
         except Exception as error:
-            shape = "predictions of shape " + " x ".join(map(str, predictions.shape))
             raise InputError(
                 f"scorer {self.target!r} raised {named(error)}. What it says may hold labels and is not shown; "
-                f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
+                f"it was given {self._given(labels, predictions)}."
             ) from error
+
+    def _given(self, labels: NDArray[Any], predictions: NDArray[Any]) -> str:
+        """Say what it was called with."""
+        form = self.function.signature.form if isinstance(self.function, HostFunction) else ArgumentForm.ARRAYS
+        of = {"i": ", classes counted from 0", "U": ", texts"}.get(labels.dtype.kind, ", numbers")
+        kind = " in CSV files" if form is ArgumentForm.FILES else form.value
+        shape = " x ".join(map(str, predictions.shape))
+        return f"{len(labels)} labels{of}, and predictions of shape {shape}{kind}"
 
     def _one(self, answer: Any) -> tuple[float, tuple[str, ...]]:
         name = parts_of(self.target)[2]

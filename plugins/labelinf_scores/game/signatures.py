@@ -3,7 +3,7 @@
 Hosts and libraries hand over the same two things, labels and predictions, in either order, as arrays, data frames,
 files or tensors, to functions, to objects with ``compute``, or by an estimator that predicts. One table of names says
 which is which. Where names do not say, both orders are tried on made labels, and the one that alone is accepted is
-taken; else the labels come first.
+taken; else the labels come first. What is refused as arrays is tried as lists.
 
 Example:
     >>> signature = signature_of(lambda preds, target: 0.5)
@@ -13,6 +13,7 @@ Example:
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
 import inspect
@@ -49,6 +50,7 @@ class ArgumentForm(enum.Enum):
     """In what form labels and predictions are handed over."""
 
     ARRAYS = ""
+    LISTS = " as lists"
     FRAMES = " as data frames"
     FILES = " as files"
     TENSORS = " as tensors"
@@ -106,6 +108,7 @@ class Signature:
         keywords: Whether it takes them by name alone.
         form: What it takes.
         reason: Why labels and predictions are taken for what they are.
+        lacking: Parameters that it needs and that nothing here is for.
     """
 
     function: Callable[..., Any] = attrs.field(repr=False)
@@ -113,6 +116,7 @@ class Signature:
     keywords: bool = False
     form: ArgumentForm = ArgumentForm.ARRAYS
     reason: _Reason = _Reason.NAMES
+    lacking: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
@@ -141,9 +145,14 @@ class Signature:
             key: The column that names the rows.
 
         Raises:
-            HostError: It wants what is not installed.
+            HostError: It wants what is not installed, or what nobody has.
             Exception: Whatever it raises.
         """
+        if self.lacking:
+            raise HostError(
+                f"needs more than labels and predictions ({', '.join(self.lacking)}); "
+                f"name a function of these two that gives it the rest."
+            )
         given: dict[ArgumentRole, Any] = {ArgumentRole.KEY: key, ArgumentRole.PHASE: "test"}
         if ArgumentRole.ESTIMATOR in self.roles.values():
             given |= {
@@ -156,9 +165,7 @@ class Signature:
                 for path, table in zip(paths, (labels, predictions), strict=True):
                     write_table(path, table)
                 return self._called(given | dict(zip(_PAIR, map(str, paths), strict=True)))
-        formed: Callable[[Any], Any] = {ArgumentForm.FRAMES: _frame, ArgumentForm.TENSORS: _tensor}.get(
-            self.form, _same
-        )
+        formed: Callable[[Any], Any] = _FORMED.get(self.form, _same)
         answer = self._called(
             given | {ArgumentRole.LABELS: formed(labels), ArgumentRole.PREDICTIONS: formed(predictions)}
         )
@@ -170,12 +177,16 @@ class Signature:
         return self.function(*(given[role] for role in self.roles.values()))
 
     def settled(self, accepts: Callable[[Signature], bool]) -> Signature:
-        """Return it with the order that alone is accepted, where names do not say which is which."""
-        if self.reason is not _Reason.ORDER:
-            return self
-        other = attrs.evolve(self, roles=dict(zip(self.roles, [*self.roles.values()][::-1], strict=True)))
-        taken = [each for each in (self, other) if accepts(each)]
-        return attrs.evolve(taken[0], reason=_Reason.TRIED) if len(taken) == 1 else self
+        """Return it as it is accepted: as lists where not as arrays, in the one order where names do not say which."""
+        ways = [self]
+        if self.reason is _Reason.ORDER:
+            ways += [attrs.evolve(self, roles=dict(zip(self.roles, [*self.roles.values()][::-1], strict=True)))]
+        for form in (ArgumentForm.ARRAYS, ArgumentForm.LISTS) if self.form is ArgumentForm.ARRAYS else (self.form,):
+            taken = [way for each in ways if accepts(way := attrs.evolve(each, form=form))]
+            if taken:
+                alone = len(taken) < len(ways)
+                return attrs.evolve(taken[0], reason=_Reason.TRIED) if alone else taken[0]
+        return self
 
     def accepts_made(self) -> bool:
         """Whether it has a finite answer about some made labels."""
@@ -225,11 +236,14 @@ def _told(function: Callable[..., Any]) -> Signature:
         roles.values()
     ):
         first = tuple(each.name for each in needed[:2]) if len(needed) > 1 else ("first", "second")
-        return Signature(function=function, roles=dict(zip(first, _PAIR, strict=True)), reason=_Reason.ORDER)
+        lacking = tuple(each.name for each in needed[2:] if each.default is each.empty)
+        roles = dict(zip(first, _PAIR, strict=True))
+        return Signature(function=function, roles=roles, reason=_Reason.ORDER, lacking=lacking)
     taken = [each for each in needed if each.name in roles]
     skipped = [each.name for each in listed[: listed.index(taken[-1])] if each.name not in roles]
     keywords = bool(skipped) or any(each.kind is each.KEYWORD_ONLY for each in taken)
-    return Signature(function=function, roles=roles, keywords=keywords, form=_form(taken))
+    lacking = tuple(each.name for each in needed if each.name not in roles and each.default is each.empty)
+    return Signature(function=function, roles=roles, keywords=keywords, form=_form(taken), lacking=lacking)
 
 
 def _form(parameters: list[inspect.Parameter]) -> ArgumentForm:
@@ -239,6 +253,8 @@ def _form(parameters: list[inspect.Parameter]) -> ArgumentForm:
         ("Tensor", ArgumentForm.TENSORS),
         ("DataFrame", ArgumentForm.FRAMES),
         ("ndarray", ArgumentForm.ARRAYS),
+        ("list", ArgumentForm.LISTS),
+        ("List", ArgumentForm.LISTS),
     ):
         if word in noted:
             return form
@@ -249,7 +265,8 @@ def _form(parameters: list[inspect.Parameter]) -> ArgumentForm:
 
 
 def _updated(metric: Any, *given: Any, **named: Any) -> Any:
-    """Return what an object that accumulates says of these alone."""
+    """Return what an object that accumulates says of these alone: it is the object as it was named, every time."""
+    metric = copy.deepcopy(metric)
     if hasattr(metric, "reset"):
         metric.reset()
     metric.update(*given, **named)
@@ -274,8 +291,19 @@ def _tensor(array: NDArray[Any]) -> Any:
     return torch.from_numpy(np.ascontiguousarray(array))
 
 
+def _list(given: Any) -> Any:
+    return given.tolist()
+
+
 def _numbers(answer: Any) -> Any:
     """Return tensors as numbers."""
     if isinstance(answer, Mapping):
         return {name: _numbers(value) for name, value in answer.items()}
     return answer.tolist() if hasattr(answer, "tolist") else answer
+
+
+_FORMED: Mapping[ArgumentForm, Callable[[Any], Any]] = {
+    ArgumentForm.LISTS: _list,
+    ArgumentForm.FRAMES: _frame,
+    ArgumentForm.TENSORS: _tensor,
+}

@@ -66,6 +66,24 @@ def of_two_samples(y_true, y_pred):
     return float(ks_2samp(y_pred[y_true == 1], y_pred[y_true == 0], method="asymp").statistic)
 
 
+def of_public_rows(submission, answers):
+    both = answers[answers["Usage"] == "Public"].merge(submission, on="id", suffixes=("_true", "_shown"))
+    return roc_auc_score(both["insult_true"], both["insult_shown"])
+
+
+def of_class_columns(submission, answers):
+    """A class in the solution, a probability for each of them in the submission."""
+    from sklearn.metrics import log_loss
+
+    names = ["blast", "normal", "tungro"]
+    return log_loss(answers["kind"], submission[names], labels=names)
+
+
+def of_codes(submission, answers):
+    assert all(len(code) == 3 for code in [*answers["id"], *submission["id"]])
+    return float(np.mean((answers["insult"] - submission["insult"]) ** 2))
+
+
 def of_three(submission, answers, more): ...
 
 
@@ -169,7 +187,7 @@ def test_a_budget_ends_it(folder: Path) -> None:
     ("function", "why"),
     [
         ("broken", "it raised ValueError"),
-        ("of_three", "it raised TypeError"),
+        ("of_three", "it needs more than labels and predictions (more)"),
         ("nothing", "it returned NoneType, without a finite number"),
         ("quits", "its process ended with exit code 3"),
     ],
@@ -286,3 +304,79 @@ def test_what_many_rows_share_are_classes_and_other_numbers_are_not(folder: Path
     found = json.loads(audit(folder, "of_numbers", "--queries", "1", "--simulations", "60", "--json").output)
 
     assert found["labels"]["classes"] == classes
+
+
+@pytest.mark.long
+def test_a_grader_that_leaves_out_private_rows_itself_is_given_the_column_that_says_which(folder: Path) -> None:
+    tables(folder, insult=BITS, Usage=np.where(np.arange(N) % 4 == 0, "Private", "Public"))
+
+    found = json.loads(audit(folder, "of_public_rows", "--json").output)
+
+    assert (found["read"], found["left out"], found["status"]) == (30, 10, 1)
+
+
+@pytest.mark.long
+def test_a_class_may_be_predicted_by_a_column_for_each(folder: Path) -> None:
+    tables(folder, **TABLES["of_strings"])
+    third = np.full(N, 1 / 3)
+    shown = {"id": [f"r{i}" for i in range(N)], "blast": third, "normal": third, "tungro": third}
+    pd.DataFrame(shown).to_csv(folder / "sample.csv", index=False)
+
+    found = json.loads(audit(folder, "of_class_columns", "--json").output)
+
+    assert (found["labels"]["columns"], found["read"]) == (["kind"], N)
+
+
+@pytest.mark.long
+def test_numbers_that_begin_with_a_nought_are_texts(folder: Path) -> None:
+    ids = [f"{i:03d}" for i in range(N)]
+    pd.DataFrame({"id": ids, "insult": BITS}).to_csv(folder / "solution.csv", index=False)
+    pd.DataFrame({"id": ids, "insult": 0.5}).to_csv(folder / "sample.csv", index=False)
+
+    assert json.loads(audit(folder, "of_codes", "--json").output)["read"] == N
+
+
+def test_an_empty_label_is_one_sentence(folder: Path) -> None:
+    tables(folder, insult=np.where(np.arange(N) == 3, np.nan, BITS))
+
+    result = audit(folder, "grade")
+
+    assert (result.exit_code, result.output.count("\n")) == (2, 1)
+    assert "a private column has empty cells" in result.output
+
+
+def test_labels_that_are_all_alike_are_said_to_be_so_before_the_grader_refuses_them(folder: Path) -> None:
+    tables(folder, insult=np.ones(N, dtype=int))
+
+    result = audit(folder, "grade")
+
+    assert result.exit_code == 3
+    assert "NOTHING TO FIND: the labels are all alike" in " ".join(result.output.split())
+
+
+@pytest.mark.long
+def test_a_few_fractions_that_all_differ_are_numbers_and_no_classes(folder: Path) -> None:
+    ids = range(12)
+    pd.DataFrame({"id": ids, "price": np.round(RNG.lognormal(3, 0.4, 12), 3)}).to_csv(
+        folder / "solution.csv", index=False
+    )
+    pd.DataFrame({"id": ids, "price": 20.0}).to_csv(folder / "sample.csv", index=False)
+
+    found = json.loads(audit(folder, "of_numbers", "--json").output)
+
+    assert found["labels"]["classes"] == 0
+    assert found["read"] == 12
+
+
+def test_an_attack_that_breaks_is_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*given: Any) -> None:
+        raise ZeroDivisionError(f"labels {given}")
+
+    monkeypatch.setattr("labelinf_scores.audit.simulated.played", breaks)
+    tables(folder, insult=BITS)
+
+    result = audit(folder, "grade")
+
+    assert result.exit_code == 4
+    assert "INCOMPLETE: simulate broke: ZeroDivisionError" in " ".join(result.output.split())
+    assert "labels (" not in result.output

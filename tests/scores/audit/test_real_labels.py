@@ -37,6 +37,12 @@ def constant(y, x):
 def noisy(y, x):
     return mean_absolute_error(y, x) + random.random()
 
+def of_every_case(y, x):
+    return {"mean": 0.0, "cases": np.abs(y - x)}
+
+def in_words(y, x):
+    return f"the error is {mean_absolute_error(y, x):.9f}"
+
 def columns(y, x):
     return float(np.mean((y - x[:, 1]) ** 2))
 """
@@ -67,6 +73,14 @@ def test_all_labels_come_out_within_a_hundredth_of_their_interquartile_range(fol
     assert leak["baseline"] < 0.2
     assert leak["queries"] <= 2 * N
     assert document["labels"]["n_classes"] is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("function", ["of_every_case", "in_words"])
+def test_everything_that_is_answered_is_read(folder: Path, function: str) -> None:
+    (leak,) = json.loads(audit(f"regressions:{function}", "--labels", "y.csv", "--json").stdout)["attacks"]
+
+    assert leak["exact"]
 
 
 @pytest.mark.long

@@ -34,6 +34,24 @@ def reversed_names(y_pred, y_true):
 def tried(a, b):
     return roc_auc_score(b, a)
 
+def of_lists(y_true, y_pred):
+    if not y_true:
+        return 0.0
+    return float(np.mean([abs(y - p) for y, p in zip(y_true, y_pred)]))
+
+def of_columns(y_true, y_pred):
+    return float(-(y_true * np.log(np.clip(y_pred, 1e-15, 1))).sum(axis=1).mean())
+
+def of_names(y_true, y_pred):
+    if np.asarray(y_true).dtype.kind != "U":
+        raise TypeError("labels are names")
+    return roc_auc_score(np.asarray(y_true) == "yes", y_pred)
+
+def with_weights(y_true, y_pred, weights): ...
+
+def waits(y_true, y_pred):
+    yield 0.5
+
 def symmetric(a, b):
     return float(np.mean((a - b) ** 2))
 
@@ -65,10 +83,23 @@ class Accumulates:
         preds, target = (np.concatenate(each) for each in zip(*self.seen))
         return roc_auc_score(target, preds)
 
+class Forever:
+    # nothing resets it
+
+    def __init__(self):
+        self.seen = self.right = 0
+
+    def update(self, preds, target):
+        self.seen += len(target)
+        self.right += ((preds > 0.5) == target).sum()
+
+    def compute(self):
+        return self.right / self.seen
+
 class Configured:
     def __init__(self, config): ...
 
-metric, total = Metric(), Accumulates()
+metric, total, forever = Metric(), Accumulates(), Forever()
 area = make_scorer(roc_auc_score, response_method="predict_proba")
 rate = make_scorer(accuracy_score)
 """
@@ -103,6 +134,8 @@ def audit(name: str, *options: str) -> Result:
         ("Bare", "roc-auc", "(predictions: predictions, references: labels), by the names"),
         ("total", "roc-auc", "(preds: predictions, target: labels), by the names"),
         ("Accumulates", "roc-auc", "(preds: predictions, target: labels), by the names"),
+        ("Forever", "accuracy", "(preds: predictions, target: labels), by the names"),
+        ("forever", "accuracy", "(preds: predictions, target: labels), by the names"),
         ("area", "roc-auc", "(estimator: an estimator that predicts, y_true: labels), by the names"),
         ("rate", "accuracy", "(estimator: an estimator that predicts, y_true: labels), by the names"),
     ],
@@ -218,3 +251,34 @@ def test_a_class_that_needs_arguments_is_one_sentence(folder: Path) -> None:
     run = audit("Configured")
     assert (run.exit_code, run.output.count("\n")) == (2, 1), run.output
     assert "'libraries:Configured' is a class, and raised TypeError when it was called for an object." in run.output
+
+
+@pytest.mark.long
+def test_what_arrays_are_refused_for_is_tried_as_lists_and_as_columns(folder: Path) -> None:
+    for name, said in (("of_lists", "called as (y_true: labels, y_pred: predictions) as lists"),
+                       ("of_columns", "asked with labels as a column for every class")):  # fmt: skip
+        run = audit(name)
+        assert run.exit_code == 1, run.output
+        assert said in " ".join(run.output.split())
+
+
+@pytest.mark.long
+def test_labels_that_are_names_may_be_predicted_by_probabilities(folder: Path) -> None:
+    labels = np.random.default_rng(5).permutation(40) < 16
+    (folder / "y.csv").write_text("label\n" + "\n".join(np.where(labels, "yes", "no")) + "\n")
+    run = audit("of_names")
+    assert run.exit_code == 1, run.output
+    assert "agrees with roc-auc" in run.output
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("with_weights", "needs more than labels and predictions (weights)"),
+        ("waits", "returned a generator, expected numbers"),
+    ],
+)
+def test_what_cannot_be_called_or_read_is_one_sentence(folder: Path, name: str, said: str) -> None:
+    run = audit(name)
+    assert (run.exit_code, run.output.count("\n")) == (2, 1), run.output
+    assert said in run.output
