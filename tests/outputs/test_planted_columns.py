@@ -40,6 +40,7 @@ def numbers(path: Path) -> tuple[list[str], np.ndarray]:
     return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
 
 
+@pytest.mark.long
 def test_values_are_planted_on_a_grid_and_a_model_that_remembers_them_is_refuted(tmp_path: Path) -> None:
     told = planted(tmp_path, [f"{y:g}" for y in PROGRESS], "--grid", "25:345:5", "--share", "0.3", "--references", "0")
     plan = tmp_path / "plan"
