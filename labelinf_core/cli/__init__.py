@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -86,6 +87,9 @@ class _Commands(Offered):
             found = super().invoke(ctx)
             sys.stdout.flush()
             return found
+        except click.ClickException as error:  # it quotes what was typed, however long that is
+            error.message = _LONG_WORD.sub(lambda word: f"{word[0][:_QUOTED]}...", error.message)
+            raise
         except BrokenPipeError:  # whoever read has seen enough
             _write_nowhere()
             ctx.exit(Exit.DONE)
@@ -105,6 +109,10 @@ class _Commands(Offered):
         except SystemExit as error:
             click.echo(f"labelinf: a component ended the program ({type(error).__name__})", err=True)
             ctx.exit(Exit.INCOMPLETE)
+
+
+_QUOTED = 60  # characters of a word that a message quotes
+_LONG_WORD = re.compile(rf"\S{{{2 * _QUOTED},}}")
 
 
 def _speak_in_any_encoding() -> None:

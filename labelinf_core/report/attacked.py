@@ -46,6 +46,7 @@ _PREFIX = 12  # characters of a name that tell it from all others
 _NAMES = 2  # that are supposed to be what the randomness is derived from
 _DOUBT = 1e-4  # probability that a guess is taken for fixed, and is not
 _GAMES = 200  # that show which labels an attack reads, at most
+_ALIKE = 4  # that show it where an attack read every label in each, or guessed the same in each
 _NODES = 20  # of the programme's search: the first solution is as good as any
 _LUCK = 1e-3  # probability that a guess alone is called an attack
 
@@ -303,16 +304,21 @@ class _Adversary:
     def _roles(self, cell: Cell, trial: int) -> tuple[Labels, Labels]:
         """Return which records an attack reads in a trial, and what it guesses of the others: -1 where that varies.
 
-        What it reads changes with labels of his own that he plays on, and is right every time.
+        What it reads changes with labels of his own that he plays on, and is right every time. An attack that reads
+        all of them, or nothing at all, has shown that by a few games: all records speak for it.
         """
         if (cell.id, trial) not in self._seen:
             rng, n = np.random.default_rng(1), self.data.n_records
             bag = np.repeat(np.arange(self.data.n_classes), self.counts)
             games = min(_GAMES, int(np.ceil(np.log(_DOUBT / n) / np.log(self.counts.max() / n))))
-            shown = [self._play(cell, rng.permutation(bag), trial) for _ in range(games)]
-            guesses = np.array([guess for guess, _ in shown])
-            same = (guesses == guesses[0]).all(axis=0)
-            right = np.all([guess == truth for guess, truth in shown], axis=0)
+            shown: list[tuple[Labels, Labels]] = []
+            while len(shown) < games:
+                shown.append(self._play(cell, rng.permutation(bag), trial))
+                guesses = np.array([guess for guess, _ in shown])
+                same = (guesses == guesses[0]).all(axis=0)
+                right = np.all([guess == truth for guess, truth in shown], axis=0)
+                if len(shown) == _ALIKE and (right.all() or same.all()):
+                    break
             self._seen[cell.id, trial] = ~same & right, np.where(same, guesses[0], -1)
         return self._seen[cell.id, trial]
 

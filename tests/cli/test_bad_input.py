@@ -198,3 +198,11 @@ def test_classes_called_differently_in_two_files_are_no_all_clear(labelinf: Labe
 
     assert result.exit_code == 2
     assert "top.csv and the planted labels have no name of a class in common" in result.stderr
+
+
+def test_a_message_does_not_quote_a_number_of_five_thousand_digits(labelinf: Labelinf) -> None:
+    done = labelinf("attack", "majority", "--seed", "9" * 5000)
+
+    assert done.exit_code == 2
+    assert "Invalid value for '--seed': '99999" in done.output
+    assert len(done.output) < 400

@@ -67,10 +67,11 @@ class HadamardAttack(ScoreAttack):
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the noise stays below L / (2N) and the budget pays for a square design."""
         plans = self.plans(threat)
-        if not threat.facts.intact or not all(plan.is_square for plan in plans):
+        gap = min(plan.rows.gap for plan in plans)
+        if gap <= 0 or not threat.facts.intact or not all(plan.is_square for plan in plans):
             return None
         return Promise(
-            survives=min(plan.rows.gap for plan in plans) / (2 * threat.n_records),
+            survives=gap / (2 * threat.n_records),
             present=max(present_error(threat, float(plan.rows.costs.max())) for plan in plans),
             statement="labelinf theory, Hadamard least squares",
             conditions="as many queries per bit of a label as a Hadamard matrix with a column per record has rows",

@@ -27,7 +27,7 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 from labelinf_scores.metrics.unnamed import Unnamed
 
-__all__ = ["HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
+__all__ = ["UNHURT", "HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
 
 _FOLDS = 5
 _LEAST = 1e-3  # a participant under log-loss stays away from certainty
@@ -94,6 +94,11 @@ class Utility:
     refused: float
     submissions: int
     repeats: int
+
+
+UNHURT = Utility(
+    mean_error=0.0, max_error=0.0, rank_correlation=1.0, top_flips=0.0, refused=0.0, submissions=8, repeats=1
+)
 
 
 class ScoreGame(Protocol):

@@ -19,8 +19,9 @@ from labelinf_scores.defences.rounding import RoundScore
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
-from labelinf_scores.game.utility import HonestSubmission, Panel, Utility, honest_panel, utility
+from labelinf_scores.game.utility import UNHURT, HonestSubmission, Panel, Utility, honest_panel, utility
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings import metric
 from labelinf_scores.metrics.readings.columns import MacroAuc
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 
@@ -135,3 +136,9 @@ def test_honest_rows_of_a_metric_of_columns_are_rows() -> None:
     )
     assert found.refused == 0
     assert found.max_error <= 5.01e-7
+
+
+def test_without_a_defence_scores_are_unhurt_and_no_model_is_trained_to_see_it() -> None:
+    panel = honest_panel("breast-cancer")
+    for channel in (CHANNEL, ScoreChannel(metric=metric("roc-auc")), ScoreChannel(metric=metric("accuracy"))):
+        assert utility(channel, (), panel, np.random.default_rng(0), repeats=1) == UNHURT

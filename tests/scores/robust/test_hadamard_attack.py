@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.linear_program import LinearProgram
@@ -17,6 +18,8 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.randomised_response import PerturbedLabels
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
@@ -211,3 +214,12 @@ def test_linear_programs_refuse_what_would_take_too_long(threat_of) -> None:
     assert attack.unsupported_reason(threat_of(attack, 401)) == "more than 400 records make the program too large"
     with pytest.raises(ValueError, match="objective"):
         LinearProgram(objective="l2")
+
+
+def test_rows_that_a_clip_has_turned_promise_nothing() -> None:
+    """Three classes clipped to .3 and more each: no row tells one from the others, and a negative promise crashed."""
+    labels = LabelSet(labels=np.array([0, 1, 2]), class_names=("a", "b", "c"), title="made", provenance="made")
+    threat = ScoreChannel(loss=LogLoss(), scorer="float64", queries=40).threat(
+        Setting(data=labels, defences=(Clip(epsilon=0.01), Clip(epsilon=0.3)))
+    )
+    assert HadamardAttack().promise(threat) is None
