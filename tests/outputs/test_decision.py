@@ -265,6 +265,7 @@ def left_out_means(labels: Labels, groups: Labels, n_classes: int) -> NDArray[np
     return np.asarray(np.log(counts / counts.sum(axis=1, keepdims=True)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_means_that_show_each_label_by_its_absence_are_found_with_references(n_classes: int) -> None:
     """Two groups of 100 records: a label is missing from the mean beside it. Four models show what is usual."""

@@ -12,6 +12,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.neighbors import KNeighborsRegressor
 
 from labelinf_core.contracts.documents import csv_text
+from labelinf_core.contracts.errors import InputError
+from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs, plant
 
 FEATURES, PROGRESS = load_diabetes(return_X_y=True)
@@ -38,6 +40,7 @@ def numbers(path: Path) -> tuple[list[str], np.ndarray]:
     return [row[0] for row in rows], np.array([row[1:] for row in rows], dtype=float)
 
 
+@pytest.mark.long
 def test_values_are_planted_on_a_grid_and_a_model_that_remembers_them_is_refuted(tmp_path: Path) -> None:
     told = planted(tmp_path, [f"{y:g}" for y in PROGRESS], "--grid", "25:345:5", "--share", "0.3", "--references", "0")
     plan = tmp_path / "plan"
@@ -115,3 +118,25 @@ def test_a_missing_prediction_is_no_class(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("said\na\nb\n")
     (tmp_path / "c.csv").write_text("label\na\nnan\n")
     assert "row 3: label must be one of a" in str(CliRunner().invoke(outputs, given).exception)
+
+
+def test_labels_of_references_may_be_names_of_classes(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels, said = rng.integers(0, 2, (3, 30)), rng.dirichlet(np.ones(2), (3, 30))
+    names = np.array(["no", "yes"])
+    (tmp_path / "p.csv").write_text(csv_text(["no", "yes"], [[str(x) for x in row] for row in said[0].tolist()]))
+    (tmp_path / "c.csv").write_text("\n".join(["label", *names[labels[0]]]) + "\n")
+    np.savez(tmp_path / "numbers.npz", probabilities=said[1:], labels=labels[1:])
+    np.savez(tmp_path / "names.npz", probabilities=said[1:], labels=names[labels[1:]])
+    np.savez(tmp_path / "wrong.npz", probabilities=said[1:], labels=np.char.add(names[labels[1:]], "?"))
+
+    one, two = (
+        read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / f"{kind}.npz"))
+        for kind in ("numbers", "names")
+    )
+
+    assert one.references is not None
+    assert two.references is not None
+    assert np.array_equal(one.references.planted, two.references.planted)
+    with pytest.raises(InputError, match=r"whole numbers in 0\.\.1, or names of the classes"):
+        read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / "wrong.npz"))

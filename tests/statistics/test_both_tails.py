@@ -55,6 +55,7 @@ def vertex_laws(guesses: int, epsilon: float, n_classes: int) -> NDArray[np.floa
     return np.asarray(laws / laws.sum(axis=1, keepdims=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("guesses", "n_classes"), [(30, 2), (30, 10), (200, 2), (300, 10)])
 def test_the_bound_is_above_the_truth_in_at_most_beta_under_every_such_law(guesses: int, n_classes: int) -> None:
     proved = bounds(guesses, n_classes)
@@ -63,6 +64,7 @@ def test_the_bound_is_above_the_truth_in_at_most_beta_under_every_such_law(guess
         assert above.max() <= BETA * (1 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("guesses", "n_classes"), [(40, 2), (200, 2), (100, 10), (20, 300)])
 def test_it_proves_at_least_what_each_tail_proves_alone(guesses: int, n_classes: int) -> None:
     for right in range(guesses + 1):
@@ -73,6 +75,7 @@ def test_it_proves_at_least_what_each_tail_proves_alone(guesses: int, n_classes:
         assert bounds(guesses, n_classes)[right] >= alone - 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("guesses", "n_classes"), [(200, 2), (300, 10)])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_it_proves_what_right_guesses_alone_would_prove(guesses: int, n_classes: int, epsilon: float) -> None:

@@ -355,8 +355,8 @@ def references_of(
         _alike(path, victim, few_decimals(whole.reshape(-1, shape[1])))
     return References(
         log_probabilities=log_softmax(whole) if kind == "logits" else np.log(np.maximum(whole, view.smallest)),
-        planted=_drawn(path, "labels", labels, shape[1]),
-        trained=_drawn(path, "trained", arrays.get("trained", labels), shape[1], labels.shape),
+        planted=_drawn(path, "labels", labels, victim.class_names),
+        trained=_drawn(path, "trained", arrays.get("trained", labels), victim.class_names, labels.shape),
     )
 
 
@@ -366,9 +366,15 @@ def _of_canaries(array: NDArray[Any], rows: Labels, n_records: int) -> NDArray[A
     return array[:, rows] if every else array
 
 
-def _drawn(path: str, name: str, labels: NDArray[Any], n_classes: int, shape: tuple[int, ...] | None = None) -> Labels:
+def _drawn(
+    path: str, name: str, labels: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...] | None = None
+) -> Labels:
     if shape is not None and labels.shape != shape:
         raise InputError(f"{path}: {name} {labels.shape} must have the shape of labels, {shape}.")
-    if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < n_classes)).all():
-        raise InputError(f"{path}: {name} must be whole numbers in 0..{n_classes - 1}.")
+    if labels.dtype.kind == "U":
+        texts, inverse = np.unique(labels, return_inverse=True)
+        known = [classes.index(text) if text in classes else -1 for text in texts.tolist()]
+        labels = np.array(known, dtype=np.intp)[inverse].reshape(labels.shape)
+    if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < len(classes))).all():
+        raise InputError(f"{path}: {name} must be whole numbers in 0..{len(classes) - 1}, or names of the classes.")
     return labels.astype(np.intp)
