@@ -129,11 +129,13 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
 def new(host: Host, distribution: str, kind: str, channel: str | None, into: Path | None, as_json: bool) -> None:
     """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
     from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.game import channels
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.scaffold import Project, write_project
 
     home, template = _template(host, Kind(kind), channel)
-    project = Project(distribution=distribution, kind=Kind(kind), channel=home, template=template)
+    labels = next((name for _, name in channels(host, lambda cls: cls.default_labels) if name), "")
+    project = Project(distribution=distribution, kind=Kind(kind), channel=home, template=template, labels=labels)
     taken = [*host.records, *(item.descriptor.name for item in host.catalogue(project.kind))]
     if project.name in taken:
         raise InputError(f"{project.name!r} is taken: labelinf plugins lists every name. Choose another.")

@@ -44,12 +44,14 @@ class Project:
         kind: Of its component.
         template: ``package:path`` of its Jinja template.
         channel: Name of the channel that the component belongs to, if it belongs to one.
+        labels: A label source that a suite of its own may play on.
     """
 
     distribution: str = attrs.field(validator=_is_a_name)
     kind: Kind
     template: str
     channel: str | None = None
+    labels: str = ""
 
     @property
     def name(self) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.records import Registered
 
-__all__ = ["RULES", "made"]
+__all__ = ["RULES", "drawn"]
 
 _RECORDS = 600
 
@@ -88,7 +88,7 @@ def _attack(host: Host, spec: str) -> Attack:
     return built
 
 
-def made(cls: type[Channel], n_records: int = _RECORDS, n_classes: int = 2) -> LabelSet:
+def drawn(cls: type[Channel], n_records: int = _RECORDS, n_classes: int = 2) -> LabelSet:
     """Return made labels, with features that say a little about them where the channel trains."""
     rng = np.random.default_rng(3)
     labels = np.asarray(rng.permutation(np.arange(n_records) % n_classes), dtype=np.intp)
@@ -104,7 +104,7 @@ def _started(host: Host, item: Registered) -> tuple[Setting, Channel]:
     settings: Any = cls
     if missing := [each.name for each in attrs.fields(settings) if each.init and each.default is attrs.NOTHING]:
         raise NotApplicableError(f"its settings {', '.join(missing)} have no defaults")
-    channel, data = cls(), made(cls)
+    channel, data = cls(), drawn(cls)
     for spec in cls.strongest() or _own_attacks(host, item):
         setting = Setting(data=data, attack=_attack(host, spec))
         try:

@@ -19,7 +19,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.testing import bounds
 from labelinf_core.testing.attacks import AttackRules, Situation
-from labelinf_core.testing.channels import made
+from labelinf_core.testing.channels import drawn
 from labelinf_core.testing.rules import NotApplicableError, belongs, require
 
 __all__ = ["rules"]
@@ -47,7 +47,7 @@ def rules(cls: type[PlantedChannel]) -> Mapping[Kind, Sequence[Rule]]:
 
 def _games(cls: type[PlantedChannel]) -> Iterator[tuple[PlantedChannel, LabelSet]]:
     """Yield games of few records that can be played."""
-    few, more = (made(cls, _RECORDS, n_classes) for n_classes in (2, 3))
+    few, more = (drawn(cls, _RECORDS, n_classes) for n_classes in (2, 3))
     for settings, data in (({}, few), *((settings, more) for settings in ({}, *_choices(cls)))):
         try:
             channel = cls(**settings)
