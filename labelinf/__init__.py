@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from labelinf.audits import audit_grader, audit_log, audit_scorer
     from labelinf.games import attack, audit_record, compare, load, matrix
     from labelinf.gradients import Recovered, audit_client, recover, shield
-    from labelinf.outputs import PlantedLabels, audit_outputs, plant
+    from labelinf.outputs import PlantedTraining, audit_outputs, plant
     from labelinf.published import metrics, reproduce, theorems
-    from labelinf.results import Advised, Audited, Found, Played, Theory
+    from labelinf.results import Advised, AuditResult, Listing, Played, Theory
     from labelinf.theory import advise, bounds
 
 _HOMES = {
     "audits": ("audit_grader", "audit_log", "audit_scorer"),
     "games": ("attack", "audit_record", "compare", "load", "matrix"),
     "gradients": ("Recovered", "audit_client", "recover", "shield"),
-    "outputs": ("PlantedLabels", "audit_outputs", "plant"),
+    "outputs": ("PlantedTraining", "audit_outputs", "plant"),
     "published": ("metrics", "reproduce", "theorems"),
-    "results": ("Advised", "Audited", "Found", "Played", "Theory"),
+    "results": ("Advised", "AuditResult", "Listing", "Played", "Theory"),
     "theory": ("advise", "bounds"),
 }
 
 __all__ = [
     "Advised",
-    "Audited",
-    "Found",
-    "PlantedLabels",
+    "AuditResult",
+    "Listing",
+    "PlantedTraining",
     "Played",
     "Recovered",
     "Theory",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from labelinf.labels import label_set, label_texts, labels_first, named_scorer
 from labelinf.objects import written
-from labelinf.results import Audited, attacked_picture
+from labelinf.results import AuditResult, attacked_picture
 from labelinf.shown import WIDTH
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
@@ -51,7 +51,7 @@ def audit_scorer(
     max_labels_per_query: float | None = None,
     tolerance: float | None = None,
     simulations: int = 0,
-) -> Audited:
+) -> AuditResult:
     """Attack a scoring function on labels of your own, as ``labelinf audit scorer`` does.
 
     >>> import labelinf as li
@@ -118,7 +118,7 @@ def audit_grader(
     simulations: int = 60_000,
     tolerance: float = 0.0,
     seed: int = 0,
-) -> Audited:
+) -> AuditResult:
     """Attack a grader over your own tables, as ``labelinf audit grader`` does.
 
     >>> import labelinf as li, pandas as pd
@@ -158,7 +158,7 @@ def audit_grader(
     return _of_scorer("What a grader gives away", report, report.decision, tuple(report.answer.lines(WIDTH)))
 
 
-def _of_scorer(title: str, report: Any, decision: ScorerDecision, words: tuple[str, ...]) -> Audited:
+def _of_scorer(title: str, report: Any, decision: ScorerDecision, words: tuple[str, ...]) -> AuditResult:
     """Show an audit that counts what attacks recovered, one row each."""
     table = tuple(
         {
@@ -174,7 +174,7 @@ def _of_scorer(title: str, report: Any, decision: ScorerDecision, words: tuple[s
         }
         for leak in decision.leaks
     )
-    return Audited(report=report, decision=decision, words=words, table=table, drawn=attacked_picture(title, table))
+    return AuditResult(report=report, decision=decision, words=words, table=table, drawn=attacked_picture(title, table))
 
 
 def audit_log(
@@ -194,7 +194,7 @@ def audit_log(
     truncated: bool = False,
     seconds: float = 60.0,
     seed: int = 0,
-) -> Audited:
+) -> AuditResult:
     """Say which labels submissions and their released scores determine, as ``labelinf audit log`` does.
 
     >>> import labelinf as li, numpy as np
@@ -260,7 +260,7 @@ def audit_log(
     known = () if found.answer is None else (Known(int(value)).name.lower() for value in found.answer.known)
     table = tuple({"record": name, "status": status} for name, status in zip(found.ids, known, strict=False))
     words = (*logs.answer(found).lines(WIDTH), "", *logs.lines(found))
-    return Audited(report=found, decision=found, words=words, table=table)
+    return AuditResult(report=found, decision=found, words=words, table=table)
 
 
 def _submitted(submissions: Any, scores: Any) -> tuple[Submission, ...]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from labelinf.labels import label_set, labels_first, named_scorer
 from labelinf.objects import handed, written
-from labelinf.results import Audited, Found, Played
+from labelinf.results import AuditResult, Listing, Played
 from labelinf.shown import WIDTH
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
@@ -65,7 +65,7 @@ def audit_record(
     features: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     full: bool = False,
-) -> Audited:
+) -> AuditResult:
     """Attack what a kept run has written, as ``labelinf audit record`` does.
 
     >>> import labelinf as li, tempfile
@@ -91,7 +91,7 @@ def audit_record(
     builder = Builder(Host.load())
     labels = None if y is None else handed(builder, label_set(y, features, groups))
     found = RecordAudit(files=tuple(attacked_run(load(run).results, builder, full=full, labels=labels)))
-    return Audited(
+    return AuditResult(
         report=found,
         decision=found,
         words=tuple(record_answer(found.files, full=full).lines(WIDTH)),
@@ -99,7 +99,7 @@ def audit_record(
     )
 
 
-def compare(before: str | Path | Played, after: str | Path | Played) -> Found:
+def compare(before: str | Path | Played, after: str | Path | Played) -> Listing:
     """Show what changed between two runs, as ``labelinf compare`` does.
 
     >>> import labelinf as li
@@ -118,7 +118,7 @@ def compare(before: str | Path | Played, after: str | Path | Played) -> Found:
         InputError: There is no run, or the two have no game in common.
     """
     found = compare_results(*(run.results if isinstance(run, Played) else load(run).results for run in (before, after)))
-    return Found(report=found, words=tuple(answer(found).lines(WIDTH)), table=tuple(as_document(found)["changes"]))
+    return Listing(report=found, words=tuple(answer(found).lines(WIDTH)), table=tuple(as_document(found)["changes"]))
 
 
 def attack(
@@ -135,7 +135,7 @@ def attack(
     defences: Sequence[Any] = (),
     seed: int = 0,
     timeout: float = 600.0,
-) -> Found:
+) -> Listing:
     """Play one attack once, and show all of it, as ``labelinf attack`` does.
 
     >>> import labelinf as li
@@ -181,7 +181,7 @@ def attack(
     with watch.waiting(timeout):
         result, outcome = play_once(builder.host, plan_once(builder.host, player, chosen, "labelinf.attack"))
     names = ("record", "recovered", "true")
-    return Found(
+    return Listing(
         report=result,
         words=(*of_bout(result).lines(WIDTH), "", *summary(result, outcome)),
         table=tuple(dict(zip(names, each, strict=True)) for each in recovered(result, outcome)),

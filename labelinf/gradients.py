@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from labelinf.labels import label_set, labels_first
-from labelinf.results import Audited
+from labelinf.results import AuditResult
 from labelinf.shown import WIDTH, ShownResult
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
@@ -134,7 +134,7 @@ def audit_client(
     own: int = 300,
     gain: str | float = 0.1,
     seed: int = 0,
-) -> Audited:
+) -> AuditResult:
     """Attack what your federated-learning client sends, as ``labelinf audit client`` does.
 
     >>> import labelinf as li, numpy as np
@@ -182,7 +182,9 @@ def audit_client(
         settings = {"samples": samples, "batch": batch, "clients": clients, "own": own, "gain": fraction(gain, "gain")}
         found = _played(client, data, network, seed, settings)
     table = tuple(map(attrs.asdict, getattr(found, "scores", ())))
-    return Audited(report=found, decision=found, words=(*answer(found).lines(WIDTH), "", *lines(found)), table=table)
+    return AuditResult(
+        report=found, decision=found, words=(*answer(found).lines(WIDTH), "", *lines(found)), table=table
+    )
 
 
 def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelinf.labels import label_texts, label_vector, labels_first
 from labelinf.objects import written
-from labelinf.results import Audited, attacked_picture
+from labelinf.results import AuditResult, attacked_picture
 from labelinf.shown import ShownResult
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
@@ -30,11 +30,11 @@ from labelinf_outputs.audit.predictions import Predictions, predictions_of, read
 from labelinf_outputs.audit.seal import Seal, read_seal
 from labelinf_outputs.game.view import Outputs, View
 
-__all__ = ["PlantedLabels", "audit_outputs", "plant"]
+__all__ = ["PlantedTraining", "audit_outputs", "plant"]
 
 
 @attrs.frozen(kw_only=True, repr=False, eq=False)
-class PlantedLabels(ShownResult):
+class PlantedTraining(ShownResult):
     """Labels that were planted in a training set. Train on ``x[planted.index]`` with ``planted.labels[planted.index]``.
 
     Attributes:
@@ -74,7 +74,7 @@ def plant(
     control: int = 20,
     copies: int = 10,
     seed: int | None = None,
-) -> PlantedLabels:
+) -> PlantedTraining:
     """Plant labels drawn at random in a training set, to audit later what a model tells of them.
 
     >>> import labelinf as li
@@ -102,7 +102,7 @@ def plant(
     index, _ = training(seal, seal.labels, ids, texts, copies)
     sets = [training(seal, labels, ids, texts, copies)[1] for labels in (seal.labels, *seal.references)]
     own, *others = (np.array([values[text] for text in texts], dtype=given.dtype) for texts in sets)
-    return PlantedLabels(
+    return PlantedTraining(
         seal=seal,
         doubts=doubts,
         classes=tuple(map(str, np.unique(given))),
@@ -113,7 +113,7 @@ def plant(
 
 
 def audit_outputs(
-    y: ArrayLike | PlantedLabels | None,
+    y: ArrayLike | PlantedTraining | None,
     probabilities: ArrayLike | str | Path | None = None,
     *,
     logits: ArrayLike | str | Path | None = None,
@@ -132,7 +132,7 @@ def audit_outputs(
     seed: int = 0,
     timeout: float = 600.0,
     planted: None = None,
-) -> Audited:
+) -> AuditResult:
     """Audit a trained model: does it give back the labels that were planted in its training data?
 
     >>> import labelinf as li, numpy as np
@@ -176,7 +176,7 @@ def audit_outputs(
     said, view = _declared(probabilities, logits, top_1, rounded)
     if seal is not None:
         known = _of_seal(read_seal(str(seal), commitment), said, references or (), view, pool, classes)
-    elif isinstance(y, PlantedLabels):
+    elif isinstance(y, PlantedTraining):
         known = _of_seal(y.seal, said, references or (), view, pool, classes or y.classes)
     else:
         known = _by_hand(label_vector(y), said, references, view, classes)  # type: ignore[arg-type]  # not None
@@ -206,7 +206,7 @@ def audit_outputs(
         }
         for item in found.findings
     )
-    return Audited(
+    return AuditResult(
         report=found,
         decision=found.decision,
         words=tuple(words.lines(found, str(known.view))),

@@ -9,7 +9,7 @@ import attrs
 from numpy.typing import ArrayLike
 
 from labelinf.labels import label_set, labels_first
-from labelinf.results import Found
+from labelinf.results import Listing
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.plugin.host import Host
@@ -27,7 +27,7 @@ def metrics(
     share: str | float = 0.5,
     decimals: int | Sequence[int | None] | None = (),
     metric: str | Sequence[str] = (),
-) -> Found:
+) -> Listing:
     """Say how many labels every answer of a board gives away, as ``labelinf metrics`` does.
 
     >>> import labelinf as li
@@ -64,10 +64,10 @@ def metrics(
         f"{row.labels_per_query:.2f} labels an answer; all through noise {row.stops}"
         for row in found
     )
-    return Found(report=found, words=(*warned, *told), table=tuple(map(attrs.asdict, found)))
+    return Listing(report=found, words=(*warned, *told), table=tuple(map(attrs.asdict, found)))
 
 
-def theorems(words: str = "") -> Found:
+def theorems(words: str = "") -> Listing:
     """Find the papers' statements: what they say, whether they hold, their code and test.
 
     >>> import labelinf as li
@@ -88,10 +88,10 @@ def theorems(words: str = "") -> Found:
     found, components = called_to_mind(host, words) if words else (host.statements(), ())
     told = shown(found, components) if words else [listing(found)]
     table = tuple(attrs.asdict(item) for item in found)
-    return Found(report=found, words=tuple(line for text in told for line in text.splitlines()), table=table)
+    return Listing(report=found, words=tuple(line for text in told for line in text.splitlines()), table=table)
 
 
-def reproduce(name: str | None = None, *, full: bool = False, into: str | Path | None = None) -> Found:
+def reproduce(name: str | None = None, *, full: bool = False, into: str | Path | None = None) -> Listing:
     """Compute a published table or figure again, as ``labelinf reproduce`` does.
 
     >>> import labelinf as li
@@ -115,10 +115,10 @@ def reproduce(name: str | None = None, *, full: bool = False, into: str | Path |
         known = tuple(host.reproductions())
         told = tuple(f"{item.name:24} {item.summary} ({item.reference})" for item in known)
         table = tuple({"name": item.name, "summary": item.summary, "reference": item.reference} for item in known)
-        return Found(report=known, words=told, table=table)
+        return Listing(report=known, words=told, table=table)
     found = computed(host, name, full=full)
     if into is not None:
         write(Path(into), name, found)
     rows = tuple(dict(zip(COMPARED, row, strict=True)) for item in found.compared for row in figures(item))
     said = tuple(f"{item.quantity}: the paper says {item.paper}; {item.verdict}" for item in found.compared)
-    return Found(report=found, words=(found.title, *said), table=rows, drawn=found.pictures)
+    return Listing(report=found, words=(found.title, *said), table=rows, drawn=found.pictures)

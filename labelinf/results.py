@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from labelinf_core.evaluator.records import Implied
     from labelinf_core.evaluator.results import CellResult, Results
 
-__all__ = ["Advised", "Audited", "Found", "Played", "Theory", "attacked_picture"]
+__all__ = ["Advised", "AuditResult", "Listing", "Played", "Theory", "attacked_picture"]
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Found(ShownResult):
+class Listing(ShownResult):
     """What a function found.
 
     Attributes:
@@ -53,7 +53,7 @@ class Found(ShownResult):
 
 
 @attrs.frozen(kw_only=True, repr=False)
-class Audited(Found):
+class AuditResult(Listing):
     """What an audit found: as private as the labels.
 
     Attributes:

@@ -22,8 +22,10 @@ is, the more laws are possible: the largest epsilon that makes so telling a coun
 with probability beta at most. It never proves less than the two bounds that the order is made of.
 
 Example:
-    >>> round(both_tails_epsilon(200, 200, n_classes=2), 2), round(both_tails_epsilon(0, 200, n_classes=2), 2)
-    (4.19, 4.19)
+    >>> round(both_tails_epsilon(200, 200, n_classes=2), 2)
+    4.19
+    >>> round(both_tails_epsilon(0, 200, n_classes=2), 2)
+    4.19
     >>> round(both_tails_p_value(130, 200, 0.25, n_classes=2), 3)
     0.007
 """

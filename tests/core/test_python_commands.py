@@ -262,7 +262,7 @@ def test_a_grader_is_audited_as_its_command_audits_it() -> None:
         (lambda: li.reproduce(), ["reproduce"]),
     ],
 )  # fmt: skip
-def test_what_is_known_is_listed_as_its_command_lists_it(find: Callable[[], li.Found], arguments: list[str]) -> None:
+def test_what_is_known_is_listed_as_its_command_lists_it(find: Callable[[], li.Listing], arguments: list[str]) -> None:
     told, rows = asked(*arguments, status=0), list(find().rows())
 
     shared = {"metric", "records", "labels_per_query", "key", "title", "name", "summary"}

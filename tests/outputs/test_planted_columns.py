@@ -74,7 +74,7 @@ def test_values_are_planted_on_a_grid_and_a_model_that_remembers_them_is_refuted
         (["a", "b"] * 20, ["--grid", "0:1:4"], "column 'y' must hold numbers: values on a grid"),
         (["1", "2"] * 20, ["--grid", "0:1"], "--grid 0:1 must be LOW:HIGH:K"),
         (["1", "2"] * 20, ["--grid", "1:1:3"], "--grid 1:1:3 must be LOW:HIGH:K"),
-        (["a", "b", "nan", "a"] * 10, [], "row 4: 'nan' in column 'y' is no class"),
+        (["a", "b", "nan", "a"] * 10, [], "'nan' in row 4 is no class"),
     ],
 )
 def test_a_column_that_cannot_be_planted_in_is_one_sentence(
