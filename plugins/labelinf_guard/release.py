@@ -1,7 +1,7 @@
 """From an exact score to what is told: noise on a grid of integers, rounding, and text of fixed width. No float occurs.
 
 Example:
-    >>> scale = Scale(low=Fraction(0), high=Fraction(1), decimals=3)
+    >>> scale = AnswerScale(low=Fraction(0), high=Fraction(1), decimals=3)
     >>> scale.answers, scale.text(scale.symbol(Fraction(2, 3)))
     (1001, '0.667')
 """

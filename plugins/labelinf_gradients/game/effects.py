@@ -12,12 +12,12 @@ from what is nearly zero (labelinf theory, corrections, D1).
 
 Example:
     >>> from labelinf_gradients.game.effects import GaussianNoise
-    >>> from labelinf_gradients.game.effects import Added, Clipped, GradientFacts, Rounded
-    >>> private = Added(std=2.0, step=2**-20, proof=GaussianNoise(std=2.0))
-    >>> facts = fold([Clipped(norm=1.0), private], GradientFacts())
+    >>> from labelinf_gradients.game.effects import NoiseAdded, NormClipped, GradientFacts, EntriesRounded
+    >>> private = NoiseAdded(std=2.0, step=2**-20, proof=GaussianNoise(std=2.0))
+    >>> facts = fold([NormClipped(norm=1.0), private], GradientFacts())
     >>> [proved.noise.std for proved in facts.proved], facts.clip, facts.noise_std
     ([2.0], 1.0, 2.0)
-    >>> fold([Clipped(norm=1.0), Rounded(), private], GradientFacts()).proved
+    >>> fold([NormClipped(norm=1.0), EntriesRounded(), private], GradientFacts()).proved
     ()
 """
 

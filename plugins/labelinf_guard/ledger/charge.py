@@ -18,10 +18,10 @@ Example:
     >>> charge_of(2**39), charge_of(2**40), charge_of(1)
     (1024, 0, 40960)
     >>> rule = Near(answers=1001)
-    >>> first, later = rule.weights(Seen()), rule.weights(Seen(own=860, board=(855, 861, 850)))
+    >>> first, later = rule.weights(PublicRecord()), rule.weights(PublicRecord(own=860, board=(855, 861, 850)))
     >>> round(charge_of(first[858]) / 1024, 1), round(charge_of(later[858]) / 1024, 1)
     (10.0, 4.7)
-    >>> records = Records(answers=101).weights(Seen(board=(80,), told=1000, raised=12))
+    >>> records = Records(answers=101).weights(PublicRecord(board=(80,), told=1000, raised=12))
     >>> round(charge_of(records[80]) / 1024, 2), round(charge_of(records[81]) / 1024, 1)
     (0.09, 9.8)
 """

@@ -10,7 +10,7 @@ Networks are plain data, so that a model can neither keep what it has seen nor c
 
 Example:
     >>> board = ModelBoard(run=Run.ROWS, n_features=1, features=np.array([[1.0], [3.0]]))
-    >>> twice = Layer(weights=np.array([[2.0]]), bias=np.array([-3.0]), activation=Activation.RELU)
+    >>> twice = ModelLayer(weights=np.array([[2.0]]), bias=np.array([-3.0]), activation=ModelActivation.RELU)
     >>> board.outputs(MutNet(layers=(twice,))).tolist()
     [0.0, 3.0]
 """

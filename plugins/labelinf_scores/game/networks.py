@@ -3,7 +3,7 @@
 Aggarwal et al., AISTATS 2022, Section 5, call such a submission MutNet when its outputs are a chosen prediction vector.
 
 Example:
-    >>> twice = Layer(weights=np.array([[2.0]]), bias=np.array([-3.0]), activation=Activation.RELU)
+    >>> twice = ModelLayer(weights=np.array([[2.0]]), bias=np.array([-3.0]), activation=ModelActivation.RELU)
     >>> MutNet(layers=(twice,))(np.array([[1.0], [3.0]])).tolist()
     [[0.0], [3.0]]
 """
