@@ -71,8 +71,10 @@ def baseline(cells: Iterable[CellResult]) -> float:
     return known[0] if known else found[0].labels.majority_share
 
 
-def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[str]]:
+def costs(by_pipeline: Mapping[str, list[CellResult]], *, intervals: bool = True) -> dict[str, list[str]]:
     """Return what every pipeline costs honest users: an entry for each, under each measure's name.
+
+    ``intervals`` are left out where there is no room for them.
 
     A measure that no pipeline has is left out, and a share that none of them raises above zero; where only some have
     it, the others hold empty text.
@@ -83,5 +85,7 @@ def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[str]]:
     for key, measure in measures.items():
         values = [cells[0].implied.utility.get(key) for cells in found]
         if any(value is not None and (value or measure.unit != "share") for value in values):
-            rows[measure.title] = [words.measured_of(measure, cells[0].implied.utility) for cells in found]
+            rows[measure.title] = [
+                words.measured_of(measure, cells[0].implied.utility, interval=intervals) for cells in found
+            ]
     return rows

@@ -113,7 +113,7 @@ def _matrix(by_pipeline: dict[str, list[CellResult]], attacks: Mapping[str, str]
     if any(failures := [failed(cells) for cells in by_pipeline.values()]):
         table.add_row("attacks that failed", *(str(number or "") for number in failures), style="yellow")
     table.add_section()
-    for title, values in costs(by_pipeline).items():
+    for title, values in costs(by_pipeline, intervals=False).items():
         table.add_row(title, *values)
     return table
 

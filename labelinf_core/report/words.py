@@ -69,15 +69,16 @@ def number(value: float) -> str:
 def measured(measure: Measure, value: float, half_width: float = 0.0) -> str:
     """Write what a channel measures, in its unit, with the interval of what chance decides."""
     if measure.unit == "share":
-        return f"{percent(value)}{f' ± {number(100 * half_width)}' if half_width else ''} %"
-    return f"{number(value)}{f' ± {number(half_width)}' if half_width else ''} {measure.unit}".rstrip()
+        return f"{percent(value)}{f'±{100 * half_width:.2g}' if half_width else ''} %"
+    return f"{number(value)}{f'±{half_width:.2g}' if half_width else ''} {measure.unit}".rstrip()
 
 
-def measured_of(measure: Measure, found: Mapping[str, float]) -> str:
-    """Write one of the measures of what something costs; empty where it is not known."""
+def measured_of(measure: Measure, found: Mapping[str, float], *, interval: bool = True) -> str:
+    """Write one of the measures of what something costs, with its interval; empty where it is not known."""
     if measure.key not in found:
         return ""
-    return measured(measure, float(found[measure.key]), float(found.get(measure.key + HALF_WIDTH, 0.0)))
+    half_width = found.get(measure.key + HALF_WIDTH, 0.0) if interval else 0.0
+    return measured(measure, float(found[measure.key]), float(half_width))
 
 
 def cost(found: Mapping[str, float], measures: Iterable[Measure]) -> str:

@@ -45,7 +45,7 @@ def print_worst(results: Results, console: Console) -> None:
 def lines(board: Board) -> Text:
     """Return one paragraph per defence, for a terminal that a table does not fit."""
     text, by_pipeline = Text(), columns(board)
-    prices = costs(by_pipeline)
+    prices = costs(by_pipeline, intervals=False)
     for index, cells in enumerate(by_pipeline.values()):
         worst = ranked(cells)[0]
         text.append(f"{words.pipeline(worst)}\n", style="bold")
@@ -87,7 +87,7 @@ def _table(board: Board, width: int) -> Table:
         "all\n%": [words.share(cell.exact) if cell.exact else "" for cell in worst],
         "queries": ["" if cell.tally.queries is None else f"{cell.tally.queries:.0f}" for cell in worst],
         "verdict": verdicts,
-        **{words.heading(name, 10): row for name, row in costs(by_pipeline).items()},
+        **{words.heading(name, 10): row for name, row in costs(by_pipeline, intervals=False).items()},
     }
     table = plain_table(header_style="bold")
     for title, entries in told.items():
