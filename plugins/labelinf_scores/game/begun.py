@@ -40,7 +40,7 @@ class Begun:
         """Return the answer of its first call.
 
         Raises:
-            LabelinfError: It has none, see :class:`~labelinf_core.plugin.worker.Aside`.
+            LabelinfError: It has none: it raised, hung, or ended its process.
         """
         return self._aside(True, *given)
 
