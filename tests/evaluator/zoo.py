@@ -21,7 +21,7 @@ import os, signal, sys, threading, time
 import attrs, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_core.contracts.components import Bound, Guess, LabelSet, LabelSource
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
+from labelinf_scores.game.curator import ActiveScoreDefence, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack
 
 labelinf_contract = 2
@@ -111,7 +111,7 @@ def defence(way, place):
             return go_wrong(way, tuple) if place == "does" else ()
 
         def start(self, threat, rng):
-            return go_wrong(way, ActiveDefence) if place == "start" else ActiveDefence()
+            return go_wrong(way, ActiveScoreDefence) if place == "start" else ActiveScoreDefence()
 
     return Zoo
 

@@ -79,7 +79,7 @@ def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
         said.write_text(capsys.readouterr().out)
     found = CliRunner().invoke(outputs, [option, str(said), "--seal", str(plan / "sealed.json"), "--epsilon", "1"])
 
-    assert found.output.startswith("leaks       REFUTED: epsilon = 1 was claimed, epsilon >= 3.81 is proved.")
+    assert found.output.startswith("leaks       REFUTED: epsilon = 1 was claimed, epsilon >= 4.02 is proved.")
     code = example.read_text().rpartition('"""')[2].splitlines()
     assert len([line for line in code if line and not line.startswith(("import", "from"))]) <= 15
 

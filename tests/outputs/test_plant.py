@@ -317,8 +317,8 @@ def test_the_training_set_holds_what_the_seal_says_and_nothing_else_changes(data
 def test_planted_labels_are_uniform_and_a_seed_draws_them_again(data: str, tmp_path: Path) -> None:
     """40 plans of 100 labels: within 4.5 standard deviations of one half."""
     how = Planting(share=0.25, references=1)
-    seals = [planted(data, "outcome", tmp_path / str(s), how, np.random.default_rng(s)) for s in range(40)]
-    again = planted(data, "outcome", tmp_path / "again", how, np.random.default_rng(3))
+    seals = [planted(data, "outcome", tmp_path / str(s), how, np.random.default_rng(s))[0] for s in range(40)]
+    again = planted(data, "outcome", tmp_path / "again", how, np.random.default_rng(3))[0]
 
     assert abs(np.mean([seal.labels for seal in seals]) - 0.5) < 4.5 * 0.5 / 4000**0.5
     assert again == seals[3]

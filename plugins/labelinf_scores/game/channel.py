@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
@@ -276,7 +277,9 @@ class ScoreChannel(Channel):
         if not defences and not is_own(self.scorer):
             return attrs.asdict(UNHURT)  # without training the models, which takes longer than many a game
         if self.besides:
-            return _worst([board.utility(data, defences, rng) for board in self._boards])
+            return _worst(
+                [board.utility(data, defences, copy.deepcopy(rng)) for board in self._boards]
+            )  # one draw for all
         honest = honest_panel(panel).resized(data.n_records, rng)
         named = attrs.evolve(honest, data=attrs.evolve(honest.data, class_names=data.class_names))
         try:

@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_scores.game.curator import ActiveDefence
+from labelinf_scores.game.curator import ActiveScoreDefence
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.defences.laplace_dp import LaplaceDp
@@ -37,7 +37,7 @@ class ReusedSeed(ScoreNoise):
         return Reusing(self.model, int(rng.integers(2**32)))
 
 
-class Reusing(ActiveDefence):
+class Reusing(ActiveScoreDefence):
     def __init__(self, model, seed):
         self.model, self.seed = model, seed
 

@@ -104,14 +104,14 @@ def test_every_label_comes_out_and_the_replay_says_so(name: str) -> None:
 
 
 @pytest.mark.long
-def test_what_is_rounded_from_another_scorer_is_never_confirmed() -> None:
-    """The code that was handed out is not the host's: whatever is read cannot give the answers."""
-    for seed in range(2):
-        found, _, _ = play(
+def test_what_is_rounded_from_another_scorer_is_never_confirmed_wrongly() -> None:
+    """The code that was handed out is not the host's: a wrong reading cannot give the answers, a right one may."""
+    for seed in range(4):
+        found, truth, _ = play(
             roc_auc_score, Numbers(), 2, seed, told=lambda y, p: round(float(roc_auc_score(y, p**3 % 0.7)), 6)
         )
 
-        assert not found.confirmed
+        assert not found.confirmed or found.labels.tolist() == truth.tolist()
 
 
 @pytest.mark.parametrize(
