@@ -25,6 +25,7 @@ _APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
 _SEEN = 4  # hypotheses of which two show that a statistic is not theirs alone
+_SOME = 0.5  # of the submissions that move rows of a part of the records
 _BITS = 0.05  # of a query that is worth asking
 
 
@@ -36,13 +37,11 @@ class Family:
         base: Which of the bases stands at the records that are not asked about; LAST: what a board still remembers.
         kind: Which rows are given to those that are; "permuted": their own, in another order.
         known: What records get whose labels are known: the base's rows, rows of that kind, or their classes' own.
-        part: Whether only a part of those asked about, drawn anew, get other rows: best where answers tell little.
     """
 
     base: int
     kind: str
     known: str = "base"
-    part: bool = False
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -73,8 +72,8 @@ class Bases:
         bases = [*range(len(self.submissions)), *([LAST] if knowledge.game.history else [])]
         kinds = [*self.format.kinds, "permuted"]
         return [
-            Family(base=base, kind=kind, known=known, part=part)
-            for base, kind, known, part in itertools.product(bases, kinds, ("base", "kind", "class"), (False, True))
+            Family(base=base, kind=kind, known=known)
+            for base, kind, known in itertools.product(bases, kinds, ("base", "kind", "class"))
         ]
 
     def written(self, family: Family, places: NDArray[np.intp], knowledge: Knowledge) -> Submission:
@@ -139,7 +138,7 @@ def planned(
         wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
     """
     places, rng = hypotheses.places, knowledge.rng
-    if family.part and len(places) > 1:
+    if len(places) > 1 and rng.random() < _SOME:  # what is half known is best asked about by itself
         places = rng.permutation(places)[: rng.integers(1, len(places))]
     submission = bases.written(family, places, knowledge)
     for beside in _beside(knowledge, bases, family):
