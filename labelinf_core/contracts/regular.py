@@ -24,19 +24,14 @@ def open_regular(path: str | Path, most: int = MOST_BYTES) -> BinaryIO:
     Raises:
         OSError: It cannot be opened, is no regular file, or is larger; ``strerror`` says which.
     """
-    handle = os.open(path, _FLAGS)
-    try:
-        found = os.fstat(handle)
-        if stat.S_ISDIR(found.st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file but a pipe or a device", str(path))
-        if found.st_size > most:
-            raise OSError(errno.EFBIG, f"it holds {found.st_size} bytes, and at most {most} are read", str(path))
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
+    file = open(path, "rb", opener=lambda name, _: os.open(name, _FLAGS))  # noqa: SIM115  # whoever asks closes it
+    found = os.fstat(file.fileno())
+    if stat.S_ISREG(found.st_mode) and found.st_size <= most:
+        return file
+    file.close()
+    if stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EFBIG, f"it holds {found.st_size} bytes, and at most {most} are read", str(path))
+    raise OSError(errno.EINVAL, "it is no regular file but a pipe or a device", str(path))
 
 
 def read_regular(path: str | Path, most: int = MOST_BYTES) -> bytes:

@@ -199,7 +199,11 @@ def test_a_team_with_many_files_lets_another_be_scored_at_once(
     order: list[str] = []
 
     async def played() -> None:
-        asked = httpx.AsyncClient(transport=httpx.ASGITransport(public_app(board)), base_url="http://127.0.0.1")
+        app = public_app(board)
+        async with app.router.lifespan_context(app):  # its end waits for what is being scored
+            await crowd(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1"))
+
+    async def crowd(asked: httpx.AsyncClient) -> None:
         rng = np.random.default_rng(0)
 
         async def post(team: str) -> None:
