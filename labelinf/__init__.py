@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labelinf import guard
     from labelinf.audits import audit_grader, audit_log, audit_scorer
+    from labelinf.checking import check
     from labelinf.games import attack, audit_record, compare, load, matrix
     from labelinf.gradients import Recovered, audit_client, recover, shield
     from labelinf.outputs import PlantedTraining, audit_outputs, plant
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from labelinf.theory import advise, bounds
 
 _HOMES = {
+    "checking": ("check",),
     "audits": ("audit_grader", "audit_log", "audit_scorer"),
     "games": ("attack", "audit_record", "compare", "load", "matrix"),
     "gradients": ("Recovered", "audit_client", "recover", "shield"),
@@ -54,6 +56,7 @@ __all__ = [
     "audit_record",
     "audit_scorer",
     "bounds",
+    "check",
     "compare",
     "guard",
     "load",

@@ -24,6 +24,7 @@ __all__ = ["main"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _COMMANDS = {
+    "check": ("check", "Check what you publish: does it give labels away, and what stops that?"),
     "matrix": ("matrix", "Play every attack against every defence."),
     "report": ("report", "Print a run again, also as HTML or JUnit."),
     "compare": ("report", "Show what changed between two runs."),

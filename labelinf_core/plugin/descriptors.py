@@ -119,10 +119,12 @@ class Command:
     """A command that a plugin adds to the command line; imported when it is first used.
 
     Attributes:
-        group: Name of the group it joins (``"audit"``), or empty for a command of its own.
+        group: Name of the group it joins (``"audit"``), or empty for a command of its own. Of the group ``"check"`` it
+            is one kind of thing that ``labelinf check`` takes.
         name: How a user calls it, unique within its group.
         summary: One line for ``--help``.
-        target: ``module:object`` of a ``click.Command``.
+        target: ``module:object`` of a ``click.Command``; in the group ``"check"`` ``module:Class`` of a
+            :class:`~labelinf_core.contracts.checked.Checker`.
 
     Raises:
         ValueError: ``name`` or ``target`` is malformed.

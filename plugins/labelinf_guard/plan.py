@@ -120,6 +120,7 @@ class PolicyRow:
         note: What else to know.
         worth: All there is to know of it, with its ``board.toml``; None where it meets no target.
         recommended: Whether it is the one to take.
+        split: Whether its proof is of a secret part of the labels alone, whatever is computed of them.
     """
 
     policy: str
@@ -130,6 +131,7 @@ class PolicyRow:
     note: str = ""
     worth: Recommendation | None = None
     recommended: bool = False
+    split: bool = False
 
 
 def table(asked: PlanQuestion, progress: Callable[[str, int], None] = lambda policy, of: None) -> list[PolicyRow]:
@@ -190,7 +192,8 @@ def _split(asked: PlanQuestion) -> PolicyRow | None:
     policy = _shared(asked)
     if policy is None:
         return None
-    return _row(asked, policy, asked.sizes(policy).public / asked.records * _coin(asked))
+    row = _row(asked, policy, asked.sizes(policy).public / asked.records * _coin(asked))
+    return attrs.evolve(row, split=True)
 
 
 def _shared(asked: PlanQuestion) -> Policy | None:

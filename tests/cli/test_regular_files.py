@@ -20,6 +20,11 @@ from labelinf_gradients.game.networks import Perceptron
 
 NAMED = [
     "attack majority --labels FILE",
+    "check FILE",
+    "check sklearn FILE",
+    "check y.csv FILE --scores FILE --metric accuracy",
+    "check p.csv --seal FILE",
+    "check FILE.npz --model m:f",
     "bounds --labels FILE",
     "matrix FILE",
     "audit scorer sklearn --labels FILE",

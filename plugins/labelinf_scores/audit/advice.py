@@ -13,12 +13,22 @@ import numpy as np
 
 from labelinf_core.advise.search import Advice
 from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import Defence, LabelSet
+from labelinf_core.contracts.components import Defence, LabelSet, TunableParameter, of_channel
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.certificate import AuditedBoard, BoardCertificate, Certifying, certificate, informed
+from labelinf_scores.audit.certificate import (
+    AuditedBoard,
+    BoardCertificate,
+    Certifying,
+    certificate,
+    informed,
+    never_asking,
+)
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.strongest import shipped
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.scorers import is_own
 from labelinf_scores.metrics.readings.sums import MeanLoss
 
 __all__ = ["Remedy", "changes_for", "exceeds"]
@@ -69,32 +79,49 @@ def changes_for(
         target: What is to be reached.
         seed: Of all that is drawn.
     """
-    advisor = Certifying(
-        builder=builder,
-        name="score",
-        channel=board,
-        data=informed(data),
-        base=standing,
-        target=target,
-        attacks=(),
-    )
     mean = board.found is None or isinstance(board.found.metric, MeanLoss)
     general = [] if mean else shipped()["general"]
     strongest = [leak.attack for leak in sorted(leaks, key=lambda leak: -leak.labels_per_query) if leak.accuracy]
     strongest = [spec for spec in strongest if not spec.startswith("simulate")]  # minutes behind every change
     strongest += [spec for spec in shipped()["attacks" if mean else "metrics"] if spec not in strongest]
-    for knob in advisor.tunable_parameters():
+    for advisor, knob in _turned(data, board, builder, standing, target):
         advice = advisor.advise(knob)
         if advice.certified is None:
             continue
+        game = of_channel(advisor.channel, AuditedBoard, "channel", "score")
         try:
             stages = (*standing, *builder.pipeline((advice.setting,), "audit"))
-            proof = certificate(builder, board.deployed(data, stages), target)
-            behind = None if play is None else _played(play, strongest, general, stages, seed)
+            proof = certificate(builder, game.deployed(data, stages), target)
+            if proof is not None and game is not board:
+                proof, behind = never_asking(proof), None
+            else:
+                behind = None if play is None else _played(play, strongest, general, stages, seed)
         except InputError:  # it does not fit in front of this scorer
             continue
         if proof is not None and (behind is None or not (behind.failure or exceeds(behind, target))):
             yield Remedy(advice=advice, proof=proof, behind=behind)
+
+
+def _turned(
+    data: LabelSet, board: AuditedBoard, builder: Builder, standing: tuple[Defence, ...], target: Target
+) -> Iterator[tuple[Certifying, TunableParameter]]:
+    """Yield every knob and who turns it: of a stage that never asks the scorer, on the board of what it agrees with."""
+    boards = (board,) if not is_own(board.scorer) else (board, board.twin)
+    for game in filter(None, boards):
+        advisor = Certifying(
+            builder=builder,
+            name="score",
+            channel=game,
+            data=informed(data),
+            base=standing,
+            target=target,
+            attacks=(),
+        )
+        for knob in advisor.tunable_parameters():
+            stage = builder.build(Kind.DEFENCE, knob.spec(knob.strongest), "audit")
+            asked = not isinstance(stage, ScoreDefence) or stage.asks
+            if len(boards) == 1 or asked is (game is board):
+                yield advisor, knob
 
 
 def _played(

@@ -28,7 +28,15 @@ from labelinf_scores.game.scorers import is_own
 from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["ONLY_THROUGH_US", "AuditedBoard", "BoardCertificate", "Certifying", "certificate", "informed"]
+__all__ = [
+    "ONLY_THROUGH_US",
+    "AuditedBoard",
+    "BoardCertificate",
+    "Certifying",
+    "certificate",
+    "informed",
+    "never_asking",
+]
 
 NEVER_ASKED = "of the board's own metric: the scorer is not asked there, and nothing is said of it"
 ONLY_THROUGH_US = (
@@ -96,6 +104,16 @@ class AuditedBoard(ScoreChannel):
     def _likeness(self, data: LabelSet) -> Likeness | None:
         return self.found if is_own(self.scorer) else None
 
+    @property
+    def twin(self) -> AuditedBoard | None:
+        """The board of the metric that a scorer of one's own agrees with, computed by what ships; None: of none.
+
+        What scores labels itself, and never asks the scorer, stands on that board.
+        """
+        if not is_own(self.scorer) or self.found is None or not self.found.name:
+            return None
+        return attrs.evolve(self, scorer="sklearn", metric=self.found.metric, found=None)
+
     def computed(self, data: LabelSet) -> Scorer:
         """Return what computes a score."""
         return self._scorer(data)
@@ -108,6 +126,11 @@ class AuditedBoard(ScoreChannel):
         """
         told: ScoreThreat = self.threat(Setting(data=informed(data), defences=tuple(stages)))
         return told
+
+
+def never_asking(proof: BoardCertificate) -> BoardCertificate:
+    """Return what is proved of the twin of a board, and that it says nothing of the scorer."""
+    return attrs.evolve(proof, where=f"{NEVER_ASKED}; {ONLY_THROUGH_US}")
 
 
 def informed(data: LabelSet) -> LabelSet:

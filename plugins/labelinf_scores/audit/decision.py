@@ -30,17 +30,19 @@ _ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
 
 @attrs.frozen(kw_only=True)
 class Goal:
-    """What a host wants to be true, as she wrote it; nothing: no exact recovery.
+    """What a host wants to be true, as she wrote it.
 
     Attributes:
         target: A share of labels, ``no-exact-recovery`` or ``epsilon<=1``.
         gain: A fraction of the labels over the best blind guess, instead.
         most: Labels a query, more of which are a leak; None: what the target says.
+        aim: Over the best blind guess, what remedies reach where she wrote neither.
     """
 
     target: str = ""
     gain: float | None = None
     most: float | None = None
+    aim: float = 0.05
 
     @property
     def given(self) -> bool:
@@ -57,7 +59,9 @@ class Goal:
             raise InputError("--target and --gain both say what is to be reached; give one.")
         if self.gain is not None:
             return Target.gaining(self.gain, blind)
-        return Target.parse(self.target or "no-exact-recovery", blind)
+        if self.target or blind >= 1:
+            return Target.parse(self.target or "no-exact-recovery", blind)
+        return Target.gaining(min(self.aim, (1 - blind) / 2), blind)
 
 
 NOTHING = Goal()  #: she wrote nothing

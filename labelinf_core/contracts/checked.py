@@ -1,0 +1,160 @@
+"""``labelinf check``: what a room finds in a file of a user's, in three lines, and the files that mend it.
+
+A room brings a :class:`Checker` as a command of the group ``check``. It says what it takes by what a file is and holds;
+nothing of a user's is run to find that out.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import attrs
+
+from labelinf_core.contracts.audited import AuditDecision, AuditWord
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
+
+__all__ = ["GROUP", "CheckQuestion", "Checked", "Checker", "functions_in", "the_function"]
+
+GROUP = "check"  #: of the commands that are checkers
+_MOST = 1 << 24  # bytes of a module that is looked at
+
+
+@attrs.frozen(kw_only=True)
+class CheckQuestion:
+    """What a user hands in.
+
+    Attributes:
+        thing: A file, a folder, ``module:function`` or ``cmd:PROGRAM``.
+        table: A second file: the private labels.
+        column: Its column of labels; empty: the only one that can be meant.
+        given: What further options were given, by name.
+        builder: Builds components.
+        progress: Called before every step with its name and how many there are.
+    """
+
+    thing: str
+    table: str = ""
+    column: str = ""
+    given: Mapping[str, Any] = attrs.field(factory=dict)
+    builder: Any = None
+    progress: Callable[[str, int], None] = attrs.field(default=lambda step, of: None, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """The thing as a path."""
+        return Path(self.thing)
+
+    @contextlib.contextmanager
+    def beside(self) -> Iterator[None]:
+        """Have what lies beside a module found by its imports, as long as it is checked."""
+        home = str(self.path.resolve().parent) if self.path.suffix == ".py" and self.path.is_file() else ""
+        if home:
+            sys.path.insert(0, home)
+        try:
+            yield
+        finally:
+            if home in sys.path:
+                sys.path.remove(home)
+
+    def needed(self, name: str, what: str) -> Any:
+        """Return what an option holds.
+
+        Raises:
+            InputError: It was not given.
+        """
+        if (value := self.given.get(name)) in (None, ""):
+            raise InputError(f"{self.thing}: say {what}, with --{name}.")
+        return value
+
+
+@attrs.frozen(kw_only=True)
+class Checked:
+    """What came of it.
+
+    Attributes:
+        what: What was checked, in a clause.
+        decision: What the audit comes to; the word and the exit status are read of it.
+        found: How much comes out, or why that is not known, in a sentence.
+        remedy: The strongest proved remedy that leaves the thing useful, and what honest users pay for it.
+        then: The next command.
+        lines: All that the audit says, line by line.
+        deploy: Writes the remedy into a folder, and returns what it wrote and the command that runs it; None: there
+            are no files.
+    """
+
+    what: str
+    decision: AuditDecision
+    found: str
+    remedy: str
+    then: str
+    lines: tuple[str, ...] = ()
+    deploy: Callable[[Path], tuple[str, str]] | None = attrs.field(default=None, repr=False, eq=False)
+
+    @property
+    def leaks(self) -> str:
+        """Whether labels come out: ``yes``, ``no`` where that is proved, or ``unknown``."""
+        word = self.decision.claimed or self.decision.word
+        if word in (AuditWord.LEAKS, AuditWord.REFUTED):
+            return "yes"
+        return "no" if word is AuditWord.CERTIFIED else "unknown"
+
+    def three(self) -> Iterator[tuple[str, str]]:
+        """Yield the three lines by their headings."""
+        yield "leaks", f"{self.leaks}: {self.found}"
+        yield "remedy", self.remedy
+        yield "next", self.then
+
+
+class Checker(Protocol):
+    """What checks one kind of thing."""
+
+    def takes(self, asked: CheckQuestion) -> bool:
+        """Whether this is such a thing, by its name and by what it holds."""
+
+    def check(self, asked: CheckQuestion) -> Checked:
+        """Audit it.
+
+        Raises:
+            InputError: Something is missing or cannot be used; the sentence names the option that gives it.
+        """
+
+
+def functions_in(path: Path) -> dict[str, tuple[str, ...]]:
+    """Return the public functions at the top of a module with the names of the parameters that each needs.
+
+    The module is read, not run; what is no Python has none.
+    """
+    try:
+        tree = ast.parse(read_regular(path, _MOST))
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return {}
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            listed = [*node.args.posonlyargs, *node.args.args]
+            needed = listed[: len(listed) - len(node.args.defaults)] if node.args.defaults else listed
+            keyword = [
+                each
+                for each, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+                if default is None
+            ]
+            found[node.name] = tuple(each.arg for each in (*needed, *keyword))
+    return found
+
+
+def the_function(path: Path, fits: Callable[[tuple[str, ...]], bool]) -> str:
+    """Return ``module:function`` of the one public function that fits.
+
+    Raises:
+        InputError: Several do.
+    """
+    names = [name for name, needed in functions_in(path).items() if fits(needed)]
+    if len(names) > 1:
+        raise InputError(f"{path} has {len(names)} functions that can be meant; name one: {path}:{names[0]}.")
+    return f"{path.stem}:{names[0]}"

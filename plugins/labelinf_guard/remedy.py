@@ -1,0 +1,121 @@
+"""The guarded board for a host's labels and scorer: the one that serves honest teams best and is proved enough.
+
+Of a function that agrees with a metric that ships it is a board of that metric. Of any other it is a board that runs
+the function on a secret part of the rows, which is proved whatever the function is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.plan import PlanQuestion, PolicyRow, table
+from labelinf_guard.recommendation import WORTH, Recommendation
+from labelinf_scores.audit.report import ScorerReport
+
+__all__ = ["BoardRemedy"]
+
+_ANSWERS = 1_000  # of all teams together, to plan with where nobody says how many
+_WIDER = (0.075, 0.1, 0.15, 0.2, 0.3)  # gains that are tried where the target leaves no useful board
+_DECIMALS = 3
+
+
+@attrs.frozen(kw_only=True)
+class BoardRemedy:
+    """What would stop a scorer.
+
+    Attributes:
+        report: The audit.
+        worth: The board to take; None: none leaves the ranking of honest teams useful.
+        own: Whether that board runs the host's own function.
+        why: Why there is none.
+        wider: The least gain that was tried which leaves a useful board; 0: none does, or the one asked for.
+    """
+
+    report: ScorerReport
+    worth: Recommendation | None = None
+    own: bool = False
+    why: str = ""
+    wider: float = 0.0
+
+    @classmethod
+    def of(cls, report: ScorerReport, gain: float, queries: int) -> BoardRemedy:
+        """Look for the best board with this gain, and for the least gain that leaves a useful one.
+
+        Args:
+            report: The audit of the scorer.
+            gain: What attackers may have over the blind guess, as a share.
+            queries: Answers of all teams together; 0: nobody says how many.
+        """
+        if report.data.reals is not None:
+            return cls(report=report, why="nothing is proved of labels that are real numbers")
+        answers = queries or _ANSWERS
+        named = "" if report.found is None else report.found.name
+        for own, metric in ((False, named), (True, "accuracy")):  # what is proved of a part of the rows asks no metric
+            try:
+                rows = _rows(report, metric, gain, answers, own=own) if metric else None
+            except InputError:  # that metric needs more than its name
+                continue
+            if rows is None:
+                continue
+            if (worth := _useful(rows, answers)) is not None:
+                return cls(report=report, worth=worth, own=own)
+            for wider in (each for each in _WIDER if each > gain):
+                if (worth := _useful(_rows(report, metric, wider, answers, own=own), answers)) is not None:
+                    ranks = f" (ranking {worth.kendall.text(2)})" if worth.kendall else ""
+                    why = f"{_few(report, rows, answers)}; --gain {100 * wider:g}% leaves one{ranks}"
+                    return cls(report=report, own=own, why=why, wider=wider)
+            return cls(report=report, own=own, why=f"{_few(report, rows, answers)}; publish final scores once instead")
+        return cls(report=report, why="no guarded board scores this")
+
+    def sentence(self) -> str:
+        """Say the remedy and what honest users pay."""
+        if self.worth is None:
+            return f"none that is proved leaves the board useful: {self.why}"
+        blind = 100 * max(self.report.data.prior)
+        most = min(100.0, blind + 100 * self.worth.proves)
+        kendall = self.worth.kendall
+        ranks = "" if kendall is None else f"; honest teams' ranking keeps {kendall.text(2)} of 1"
+        what = "a guarded board that runs your function" if self.own else "a guarded board"
+        return (
+            f"{what} ({self.worth.policy}): attackers guess at most {most:.1f} % (a blind guess: {blind:.1f} %), "
+            f"all teams together, {self.worth.answers} answers{ranks}"
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield all that there is to say of the board."""
+        if self.worth is not None:
+            yield from ("", "the board to deploy", *self.worth.lines())
+
+
+def _rows(report: ScorerReport, metric: str, gain: float, answers: int, *, own: bool) -> tuple[PolicyRow, ...]:
+    """Return the policies; of the host's own function those alone whose proof asks nothing of it."""
+    decimals = report.found.fit.decimals if report.found is not None else None
+    question = PlanQuestion(
+        records=report.data.n_records,
+        classes=report.data.n_classes,
+        metric=metric,
+        decimals=_DECIMALS if decimals is None else min(_DECIMALS, decimals),
+        teams=1,
+        submissions=answers,
+        gain=gain,
+    )
+    rows = (row for row in table(question) if row.worth is not None)
+    return tuple(row for row in rows if not own or row.split)
+
+
+def _useful(rows: tuple[PolicyRow, ...], answers: int) -> Recommendation | None:
+    """Return the board with the best ranking of honest teams that surely grants all answers; None: that is chance."""
+    sure = [row.worth for row in rows if row.worth is not None and row.worth.answers >= answers]
+    ranked = [(worth.kendall.mean, worth) for worth in sure if worth.kendall is not None]
+    mean, best = max(ranked, key=lambda pair: pair[0], default=(0.0, None))
+    return best if mean >= WORTH else None
+
+
+def _few(report: ScorerReport, rows: tuple[PolicyRow, ...], answers: int) -> str:
+    """Say which property of the board forbids a useful one."""
+    taus = [row.kendall.mean for row in rows if row.kendall is not None]
+    best = f"; the best keeps {max(taus):.2f} of 1 of honest teams' ranking, which is mostly chance" if taus else ""
+    return f"{report.data.n_records} labels are too few for {answers} exact answers{best}"

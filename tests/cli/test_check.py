@@ -1,0 +1,227 @@
+"""One command for whatever a user has: told by what the file holds, three lines, the remedy as files that run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import labelinf as li
+from labelinf_core.cli import main
+from labelinf_core.contracts.checked import CheckQuestion, functions_in
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.exits import Exit
+from labelinf_core.plugin.checkers import checked
+from labelinf_core.plugin.host import Host
+from labelinf_guard.board import Board, TeamAnswer
+from labelinf_guard.check import BoardCheck
+
+Check = Callable[..., Result]
+
+BOARD = """
+from sklearn.metrics import accuracy_score
+
+def _helper(labels, predictions):
+    return 0
+
+def clipped(x, low=0, high=1):
+    return min(max(x, low), high)
+
+def score(y_true, y_pred):
+    return accuracy_score(y_true, [p > .5 for p in y_pred])
+"""
+OWN = """
+def rate(labels, predictions):
+    return sum(w * (p - y) ** 2 for w, p, y in zip(range(1, 999), predictions, labels)) / 7
+"""
+CLIENT = """
+import numpy as np
+
+def model(n_inputs, n_classes):
+    return [np.random.default_rng(0).normal(size=(n_classes, n_inputs)), np.zeros(n_classes)]
+
+def client(model, records, labels):
+    logits = records @ model[0].T + model[1]
+    off = np.exp(logits - logits.max(axis=1, keepdims=True))
+    off = off / off.sum(axis=1, keepdims=True) - np.eye(len(model[1]))[labels]
+    return [off.T @ records, off.sum(axis=0)]
+"""
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """The command, in a folder with a host's, a client's and an auditor's files."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 2, 150)
+    rows = "".join(f"r{i},{'yes' if label else 'no'}\n" for i, label in enumerate(labels))
+    (tmp_path / "solution.csv").write_text(f"image,outcome\n{rows}")
+    unique = tmp_path.name.replace("-", "_")
+    (tmp_path / f"board_{unique}.py").write_text(BOARD)
+    (tmp_path / f"own_{unique}.py").write_text(OWN)
+    (tmp_path / f"client_{unique}.py").write_text(CLIENT)
+    for name in ("board", "own", "client"):  # every test has modules of its own, which are imported once a process
+        (tmp_path / f"{name}.txt").write_text(f"{name}_{unique}")
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["check", *arguments], catch_exceptions=False)
+
+    return run
+
+
+def module(name: str) -> str:
+    return Path(f"{name}.txt").read_text()
+
+
+def test_the_functions_of_a_module_are_read_and_not_run(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(f"{BOARD}\nraise SystemExit\n\ndef late(a, *, key, other=1): ...\n")
+    (tmp_path / "broken.py").write_text("def (")
+
+    found = functions_in(tmp_path / "m.py")
+
+    assert found == {"clipped": ("x",), "score": ("y_true", "y_pred"), "late": ("a", "key")}
+    assert functions_in(tmp_path / "broken.py") == {}
+
+
+@pytest.mark.long
+def test_a_board_is_checked_in_three_lines_and_a_page(check: Check) -> None:
+    found = check(f"{module('board')}.py", "solution.csv", "--column", "outcome", "--gain", "40%")
+
+    headings = [line.split()[0] for line in found.stdout.splitlines() if line and not line.startswith(" ")]
+    assert headings[:3] == ["leaks", "remedy", "next"]
+    assert found.stdout.startswith("leaks   yes: your scorer gives up")
+    assert "a guarded board (" in found.stdout
+    assert "--gain 40% --deploy board" in found.stdout
+    assert found.exit_code == Exit.FOUND
+    page = Path("report.html").read_text()
+    assert "yes: your scorer gives up" in page
+    assert "run on made labels" in page  # the details
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["board", "own"])
+def test_a_deployed_board_answers_its_whole_budget(check: Check, kind: str) -> None:
+    arguments = ("solution.csv", "--column", "outcome", "--gain", "40%", "--queries", "80", "--deploy", "kept")
+
+    found = check(f"{module(kind)}.py", *arguments, "--json")
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert json.loads(found.stdout)["next"] == "labelinf guard serve kept/board.toml"
+    with closing(Board.open(Path("kept/board.toml"))) as board:
+        ids = board.expected.ids
+        assert set(ids) == {f"r{i}" for i in range(150)}
+        proved = board.recommendation().proves
+        body = "id,no,yes\n" + "".join(f"{name},.3,.7\n" for name in ids)
+        if board.expected.classes_predicted:
+            body = "id,prediction\n" + "".join(f"{name},yes\n" for name in ids)
+        told = [board.submit(f"team-{day}", body.encode()) for day in range(80)]
+    assert [answer.reason for answer in told if not isinstance(answer, TeamAnswer)] == []
+    assert proved <= 0.4
+
+
+@pytest.mark.long
+def test_a_board_that_cannot_be_useful_says_what_would_help(check: Check) -> None:
+    found = check(f"{module('board')}.py", "solution.csv", "--column", "outcome")
+
+    assert "none that is proved leaves the board useful: 150 labels are too few for 1000 exact answers" in " ".join(
+        found.stdout.split()
+    )
+    assert "--gain" in found.stdout
+
+
+@pytest.mark.long
+def test_a_client_is_checked_shielded_and_then_certified(check: Check) -> None:
+    name = module("client")
+
+    found = check(f"{name}.py", "--model", f"{name}:model", "--deploy", "kept")
+    again = check("kept/shielded.py", "--model", f"{name}:model", "--html", "again.html")
+
+    assert (found.exit_code, again.exit_code) == (Exit.FOUND, Exit.DONE), again.output
+    assert "next    labelinf check kept/shielded.py --model" in found.stdout
+    assert again.stdout.startswith("leaks   no: HELD")
+
+
+@pytest.mark.long
+def test_a_log_is_told_by_its_scores(check: Check) -> None:
+    Path("y.csv").write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(6)))
+    Path("subs").mkdir()
+    scores = "submission,score\n"
+    for asked in range(6):
+        Path(f"subs/s{asked}.csv").write_text("id,y\n" + "".join(f"{i},{int(i == asked)}\n" for i in range(6)))
+        scores += f"s{asked},{(3 + (1 if asked % 2 else -1)) / 6:.4f}\n"
+    Path("scores.csv").write_text(scores)
+
+    missing = check("subs", "y.csv")
+    found = check("subs", "y.csv", "--column", "y", "--scores", "scores.csv", "--metric", "accuracy")
+
+    assert missing.exit_code == Exit.INPUT
+    assert "with --scores" in missing.stderr
+    assert found.exit_code == Exit.FOUND, found.output
+    assert found.stdout.startswith("leaks   yes: ")
+
+
+def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tell(check: Check) -> None:
+    Path("predictions.csv").write_text("0,1\n" + ".4,.6\n" * 20)
+
+    found = check("predictions.csv")
+
+    assert found.exit_code == Exit.INCONCLUSIVE
+    assert found.stdout.startswith("leaks   unknown: ")
+    assert "labelinf plant training.csv" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nothing.py"], "nothing.py is not there."),
+        (["board"], "name the table with the private labels after it"),
+        (["client"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
+        (["board", "solution.csv"], "name the one with the labels"),
+        (["solution.txt"], "is none of what can be checked: "),
+        (["two", "solution.csv"], "has 2 functions that can be meant; name one"),
+        (["board", "solution.csv", "--deploy", "."], "--deploy . is there already; name a new folder."),
+        (["board", "solution.csv", "--html", "mine.html"], "no check has written it; name another with --html"),
+    ],
+)
+def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], said: str) -> None:
+    Path("mine.html").write_text("mine")
+    Path("solution.txt").write_text("")
+    Path("two.txt").write_text("two_boards")
+    Path("two_boards.py").write_text(f"{OWN}\ndef other(y, p): ...\n")
+    arguments = [
+        f"{module(name)}.py" if Path(f"{name}.txt").is_file() and "." not in name else name for name in arguments
+    ]
+
+    found = check(*arguments)
+
+    assert found.exit_code == Exit.INPUT
+    assert said in found.stderr
+    assert Path("mine.html").read_text() == "mine"
+
+
+def test_a_checker_that_fails_costs_only_its_own_kind(monkeypatch: pytest.MonkeyPatch, check: Check) -> None:
+    def fails(self: object, asked: CheckQuestion) -> bool:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(BoardCheck, "takes", fails)
+    Path("predictions.csv").write_text("0,1\n" + ".4,.6\n" * 20)
+
+    assert check("predictions.csv").exit_code == Exit.INCONCLUSIVE
+    with pytest.raises(InputError, match=r"The checker board failed: ZeroDivisionError\."):
+        checked(CheckQuestion(thing=f"{module('board')}.py"), Host.load())
+
+
+@pytest.mark.long
+def test_the_same_from_python(check: Check) -> None:
+    found = li.check(f"{module('board')}.py", "solution.csv", column="outcome", gain="40%", deploy="kept")
+
+    assert found.status is Exit.FOUND
+    assert str(found).startswith("leaks   yes")
+    assert Path("kept/board.toml").is_file()
+    with pytest.raises(InputError, match="check takes no 'query'"):
+        li.check("board.py", query=3)
