@@ -71,7 +71,7 @@ def audit_scorer(
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the scorer may
             take to answer, though never more than two minutes. The scorer runs in a copy of this process.
-        target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
+        target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: 5 points over the blind guess.
         gain: Instead, a fraction over the best blind guess: ``"5%"`` or ``.05``.
         max_labels_per_query: What is tolerated of an attack; no more than luck explains if None.
         tolerance: How near a guess of a real label must be; a hundredth of their interquartile range if None.

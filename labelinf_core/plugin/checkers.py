@@ -39,7 +39,7 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
     if not (asked.path.exists() or ":" in asked.thing):
         raise InputError(f"{asked.thing} is not there.")
     known = "; ".join(_kinds(host))
-    raise InputError(f"{asked.thing} is none of what can be checked: {known}.{''.join(faults)}")
+    raise InputError(f"{asked.thing} is none of what can be checked: {known}.{''.join(faults)}{host.left_out}")
 
 
 def _no_pipe(asked: CheckQuestion) -> None:

@@ -109,8 +109,8 @@ class Recommendation:
             return "the leader alone is known"
         poor = "; most of that order is chance: a sealed final release tells more" * (self.kendall.mean < WORTH)
         return (
-            f"rank correlation (Kendall) {self.kendall.text(2)} with the undefended scores; of the first three "
-            f"{self.displaced.text(1)} are others (in nine contests of ten){poor}"
+            f"in a close contest of {_TEAMS} made teams: rank correlation (Kendall) {self.kendall.text(2)} with the "
+            f"undefended scores; of the first three {self.displaced.text(1)} are others (in nine contests of ten){poor}"
         )
 
 

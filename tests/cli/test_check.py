@@ -223,5 +223,3 @@ def test_the_same_from_python(check: Check) -> None:
     assert found.status is Exit.FOUND
     assert str(found).startswith("leaks   yes")
     assert Path("kept/board.toml").is_file()
-    with pytest.raises(InputError, match="check takes no 'query'"):
-        li.check("board.py", query=3)

@@ -48,6 +48,11 @@ class Remedy:
     proof: BoardCertificate
     behind: Extraction | None
 
+    @property
+    def ranking(self) -> float:
+        """How well it leaves honest participants ranked, at most 1; -1 where that is not known."""
+        return float(self.advice.certified_cost.get("rank_correlation", -1.0))
+
 
 def exceeds(leak: Extraction, target: Target) -> bool:
     """Whether what an attack got in one game is more than the target tolerates."""

@@ -196,7 +196,7 @@ def audited(
             target=decided.target,
             seed=seed,
         )
-        decided = attrs.evolve(decided, remedies=tuple(helpful))
+        decided = attrs.evolve(decided, remedies=tuple(sorted(helpful, key=lambda item: -item.ranking)))
     return attrs.evolve(report, found=found, decision=decided, changed=found.changed)
 
 

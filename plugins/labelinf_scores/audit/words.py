@@ -12,6 +12,7 @@ from labelinf_scores.game.channel import ScoreChannel
 __all__ = ["answer", "said"]
 
 _MOST = 3  # changes that an answer names
+_WORTH, _CHANCE = 0.5, ", but honest teams' ranking is mostly chance then"
 
 
 def answer(report: ScorerReport) -> Answer:
@@ -89,6 +90,9 @@ def _stopped(report: ScorerReport) -> str:
             f"nothing here is proved to reach the target ({report.decision.target}) within that budget; try --queries"
         )
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""
-    named = "; ".join(f"{item.advice.setting}, {item.proof.points}" for item in report.changes[:_MOST])
+    named = "; ".join(
+        f"{item.advice.setting}, {item.proof.points}{_CHANCE if item.ranking < _WORTH else ''}"
+        for item in report.changes[:_MOST]
+    )
     where = f", if {report.changes[0].proof.where}" if report.changes[0].proof.where else ""
     return f"{named}{more} (proved to reach the target, {decision.target}{where})"
