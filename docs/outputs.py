@@ -1,7 +1,7 @@
-"""Runs the commands of the pages in ``tutorials`` and writes what they print below them.
+"""Runs the commands of README's example and of the pages in ``tutorials`` and writes what they print below them.
 
 ``python docs/outputs.py`` writes the pages; with ``--check`` it writes nothing, names the pages that say something else
-than the commands, and exits with 1; ``--picture`` draws ``leakage.svg`` from the matrix that README begins with. A command stands in a block ``console`` behind ``$``; a comment ``# exit 1`` says how it
+than the commands, and exits with 1; ``--picture`` draws ``leakage.svg`` from README's matrix. A command stands in a block ``console`` behind ``$``; a comment ``# exit 1`` says how it
 ends where that is not 0. Every page is played from the top in an empty folder of its own.
 """
 
@@ -23,7 +23,7 @@ from unittest.mock import patch
 from click.testing import CliRunner
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 KEY = "0f" * 32  # of private labels: drawn from the system otherwise, and a page must say the same every time
 WIDTH = "100"
 

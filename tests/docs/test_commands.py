@@ -21,7 +21,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 
 ROOT = Path(__file__).parents[2]
-CHEAP = ("bounds", "theorems", "plugins", "reproduce")
+CHEAP = ("bounds", "theorems", "plugins")
 PROGRAMS = ("labelinf", "python", "python3", "pip", "venv/bin/", "curl")
 
 
@@ -115,7 +115,9 @@ def outputs(loaded: Callable[[Path], ModuleType]) -> ModuleType:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "tutorials").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))], ids=lambda page: page.stem
+)
 def test_a_tutorial_says_what_its_commands_print(outputs: ModuleType, page: Path) -> None:
     assert outputs.same(outputs.fresh(page), page.read_text(encoding="utf-8")), "python docs/outputs.py writes it anew"
 
