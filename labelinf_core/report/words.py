@@ -146,9 +146,7 @@ def share(interval: Interval) -> str:
 
 def told(interval: Interval) -> str:
     """Write a proportion in a sentence: ``99.4 % (at least 98)`` where a table has ``99.4 >98``."""
-    value, _, end = share(interval).partition(" ")
-    bound = {">": "at least", "<": "at most"}.get(end[:1])
-    return f"{value} % ({bound} {end[1:]})" if bound else f"{share(interval)} %"
+    return re.sub(" <(.+) %", r" % (at most \1)", re.sub(" >(.+) %", r" % (at least \1)", f"{share(interval)} %"))
 
 
 def outcome(result: CellResult) -> str:
