@@ -88,8 +88,8 @@ class Target:
         if self.accuracy is not None:
             points = 100 * (self.accuracy - self.blind)
             return (
-                f"at most {self.accuracy:.1%} of labels that nothing else tells about, {points:.1f} points over the "
-                f"best blind guess ({self.blind:.1%})"
+                f"attackers guess at most {self.accuracy:.1%}, {points:.1f} points over the best blind guess "
+                f"({self.blind:.1%})"
             )
         if self.points is not None:
             return f"at most {100 * self.points:.1f} points over a perfect model, right on {self.blind:.1%} as assumed"

@@ -216,7 +216,7 @@ def _state(result: CellResult) -> dict[str, Any]:
 
 
 def _told(result: CellResult) -> str:
-    return f"{words.share(result.accuracy)} % {words.verdict(result)}" if result.accuracy else words.verdict(result)
+    return f"{words.told(result.accuracy)} {words.verdict(result)}" if result.accuracy else words.verdict(result)
 
 
 def _is_whole(result: CellResult) -> bool:

@@ -156,7 +156,7 @@ def _much(result: CellResult) -> str:
     """Say how many labels came out, and how surely."""
     found = result.accuracy
     if found is None or not _open(result):
-        return f"{words.share(found)} %" if found else ""
+        return words.told(found) if found else ""
     low, high = (f"{100 * end:.0f}" for end in (found.low, found.high))
     return f"how much is open ({low} to {high} % in {words.count(result.tally.played, 'trial')})"
 

@@ -48,6 +48,6 @@ def _case(result: CellResult) -> ET.Element:
         told = words.trouble(result) or result.doubt or words.contradiction(result)
         ET.SubElement(case, "error", type=result.verdict.value, message=told or result.verdict.value)
     elif result.verdict in _BROKEN and result.accuracy:
-        told = f"{words.share(result.accuracy)} % of the labels recovered ({result.verdict.value})"
+        told = f"{words.told(result.accuracy)} of the labels recovered ({result.verdict.value})"
         ET.SubElement(case, "failure", type=result.verdict.value, message=told)
     return case

@@ -80,4 +80,4 @@ def _told(result: CellResult) -> str:
         return f"{where}: {result.doubt}"
     if result.verdict is Verdict.CONTRADICTION:
         return f"{where}: {words.contradiction(result)}"
-    return f"{where}: {words.share(result.accuracy)} % of the labels recovered ({result.verdict.value})"
+    return f"{where}: {words.told(result.accuracy)} of the labels recovered ({result.verdict.value})"

@@ -144,6 +144,11 @@ def share(interval: Interval) -> str:
     return f"{percent(value)} ±{100 * half:.0f}"
 
 
+def told(interval: Interval) -> str:
+    """Write a proportion in a sentence: ``99.4 % (at least 98)`` where a table has ``99.4 >98``."""
+    return re.sub(" <(.+) %", r" % (at most \1)", re.sub(" >(.+) %", r" % (at least \1)", f"{share(interval)} %"))
+
+
 def outcome(result: CellResult) -> str:
     """Write a cell of the matrix: the share of labels recovered and the verdict's sign, or one word why not.
 

@@ -49,7 +49,7 @@ def lines(board: Board) -> Text:
     for index, cells in enumerate(by_pipeline.values()):
         worst = ranked(cells)[0]
         text.append(f"{words.pipeline(worst)}\n", style="bold")
-        share = f"{words.share(worst.accuracy)} % by {words.attack(worst)}, " if worst.accuracy else ""
+        share = f"{words.told(worst.accuracy)} by {words.attack(worst)}, " if worst.accuracy else ""
         text.append(f"  {share}{_verdict(cells)}\n", style=words.STYLES[worst.verdict])
         if told := ", ".join(f"{title} {row[index]}" for title, row in prices.items() if row[index]):
             text.append(f"  {told}\n", style="dim")
@@ -112,7 +112,7 @@ def legend(cells: Iterable[CellResult]) -> Text:
         (f"{words.sign(verdict)} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present
     ]
     text = Text("  ").join(Text(*item) for item in items)
-    note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
+    note = "\n± is half of the 95 % interval; >98 means at least 98, <2 at most 2"
     if all(result.tally.trials <= 1 for result in board):
         note += "; one trial shows no spread between trials"
     note += "".join(f"\n{told}" for told in words.choice(board))

@@ -163,7 +163,7 @@ def _known(found: Mapping[str, Any]) -> list[str]:
     if found["status"] != "audited":
         return [f"labels already determined: not read ({found['status']})"]
     return [
-        f"labels already determined: {found['determined']} (proved), {found['claimed']} by a solver's word, "
+        f"labels already determined: {found['determined']} (proved), {found['claimed']} by the solver only, "
         f"{found['open']} open, {found['unknown']} unknown"
     ]
 

@@ -130,8 +130,8 @@ def scorer(
         raise InputError("--queries and --days both say what the budget is; give one.")
     if days is not None:
         queries = days * per_day * teams
-        together = f", {queries} by all {teams} teams together" if teams > 1 else ""
-        click.echo(f"budget: {days * per_day} queries a team in {days} days{together}", err=True)
+        told = f"{teams} team{'s' * (teams > 1)} x {days} day{'s' * (days > 1)} x {per_day}"
+        click.echo(f"budget: {queries} queries ({told})", err=True)
     builder = Builder(load_host(blocks))
     named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
     data = load_labels(builder, named, "--labels", reals=True)

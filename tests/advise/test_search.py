@@ -336,7 +336,7 @@ def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:
     assert (refused.exit_code, neither.exit_code) == (2, 2)
     assert "guessing the most frequent class has 70.0% of the labels already" in refused.stderr
     assert "best blind guess 70.0 %" in gained.stdout
-    assert "at most 75.0% of labels that nothing else tells about, 5.0 points over" in gained.stdout
+    assert "attackers guess at most 75.0%, 5.0 points over" in gained.stdout
     assert "balanced" not in gained.stdout
 
 

@@ -22,7 +22,7 @@ ON = ["--workers", "0", "--labels", "fake-labels", "--trials", "1"]
 
 def test_the_table_stands_in_the_help_and_in_the_docs(labelinf: Labelinf) -> None:
     shown = " ".join(labelinf("--help").stdout.split())
-    page = (ROOT / "docs" / "results.md").read_text()
+    page = (ROOT / "docs" / "exit-codes.md").read_text()
 
     assert TABLE in shown
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == [code.value for code in Exit]

@@ -62,7 +62,7 @@ def test_by_defence_fits_a_narrow_terminal(labelinf: Labelinf, kept: Path, monke
 
     shown = labelinf("report", str(kept), "--by", "defence").stdout
 
-    assert "% by fake-reader, ▣ broken, observed" in shown
+    assert "% (at least 92) by fake-reader, ▣ broken, observed" in shown
     assert max(map(len, shown.splitlines())) <= 60
 
 

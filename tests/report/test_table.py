@@ -246,6 +246,22 @@ def test_an_interval_shows_where_it_is_wide(interval: tuple[float, float, float]
     assert words.share(Interval(value=value, low=low, high=high)) == text
 
 
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        ((0.627, 0.62, 0.634), "62.7 %"),
+        ((0.6, 0.5, 0.7), "60.0 ±10 %"),
+        ((0.994, 0.985, 1.0), "99.4 %"),
+        ((0.994, 0.96, 1.0), "99.4 % (at least 96)"),
+        ((0, 0, 0.17), "0 % (at most 17)"),
+    ],
+)
+def test_a_sentence_says_an_end_in_words(interval: tuple[float, float, float], text: str) -> None:
+    value, low, high = interval
+
+    assert words.told(Interval(value=value, low=low, high=high)) == text
+
+
 def test_a_heading_is_broken_where_words_end() -> None:
     assert words.heading("randomised-response 1", 12) == "randomised-\nresponse 1"
     assert words.heading("none", 12) == "none"

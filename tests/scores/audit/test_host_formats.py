@@ -240,11 +240,7 @@ def test_a_number_that_is_not_there_is_one_sentence(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said", "status"),
     [
-        (
-            ("--days", "2", "--per-day", "3", "--teams", "2"),
-            "budget: 6 queries a team in 2 days, 12 by all 2 teams together",
-            1,
-        ),
+        (("--days", "2", "--per-day", "3", "--teams", "2"), "budget: 12 queries (2 teams x 2 days x 3)", 1),
         (("--days", "2", "--queries", "3"), "--queries and --days both say what the budget is; give one.", 2),
     ],
 )

@@ -169,7 +169,7 @@ def test_advice_answers_the_hosts_target_and_each_was_played(folder: Path) -> No
     run = labelinf("audit", "scorer", "oneprobe:five", *arguments)
 
     assert run.exit_code == 1, run.output
-    assert "that are proved to reach the target (at most 80.0% of labels" in " ".join(run.stdout.split())
+    assert "that are proved to reach the target (attackers guess at most 80.0%" in " ".join(run.stdout.split())
     played = re.findall(r"played on your scorer: \S+: \d+\.\d\d% \[", run.stdout)  # also where binary-weights refuses
     assert len(played) == run.stdout.count("played on your scorer") == run.stdout.count("costs: honest score error")
     assert played

@@ -66,7 +66,7 @@ def test_the_host_learns_what_her_board_gave_away(board: Board) -> None:
 
     assert result.exit_code == 1
     assert "25 submissions, 40 labels, roc_auc" in result.output
-    assert "40 labels are DETERMINED (proved), 0 by a solver's word alone, 0 open" in result.output
+    assert "40 labels are DETERMINED (proved), 0 by the solver only, 0 open" in result.output
     assert "by submission" in result.output
 
 

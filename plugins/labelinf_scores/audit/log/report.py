@@ -290,7 +290,7 @@ def answer(found: LogReport) -> Answer:
     if found.answer is None or found.word is not AuditWord.LEAKS:
         return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
     counts = {known: found.answer.count(known) for known in Known}
-    claimed = f", {counts[Known.CLAIMED]} more by a solver's word alone" if counts[Known.CLAIMED] else ""
+    claimed = f", {counts[Known.CLAIMED]} more by the solver only" if counts[Known.CLAIMED] else ""
     since = f", since submission {found.given[0].last + 1} at the latest" if found.given else ""
     return Answer(
         leaks=f"{counts[Known.DETERMINED]} of {len(found.ids)} labels are DETERMINED by what is published "
@@ -338,7 +338,7 @@ def lines(found: LogReport) -> Iterator[str]:
         return
     counts = {known: found.answer.count(known) for known in Known}
     yield (
-        f"{counts[Known.DETERMINED]} labels are DETERMINED (proved), {counts[Known.CLAIMED]} by a solver's word alone, "
+        f"{counts[Known.DETERMINED]} labels are DETERMINED (proved), {counts[Known.CLAIMED]} by the solver only, "
         f"{counts[Known.OPEN]} open (another labelling fits), {counts[Known.UNKNOWN]} unknown"
     )
     for item in found.given:
