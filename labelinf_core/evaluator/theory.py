@@ -6,7 +6,6 @@ One that fails says so in a note and costs nobody else their say; one that does 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -71,7 +70,7 @@ def vouched(item: R, parties: Sequence[str]) -> R:
 
 def _may_hold(threat: ThreatModel) -> bool:
     """Whether a bound may deny anything: a third party's channel may forget what is unknown; ours fold the worst."""
-    return not threat.undeclared or threat.label_epsilon < math.inf or not third_party(threat, "the game")
+    return not threat.undeclared or not third_party(threat, "the game")
 
 
 def _bounds(

@@ -22,10 +22,12 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from labelinf_core.cli import main
-from labelinf_core.contracts.components import Guess, LabelSet, Setting, Trialled
-from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.components import Bound, Guess, LabelSet, Setting, Trialled
+from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
+from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
+from labelinf_core.evaluator import theory as theory_of
 from labelinf_core.evaluator.alarms import reads_elsewhere
 from labelinf_core.evaluator.records import Trial
 from labelinf_core.evaluator.tally import tallied
@@ -303,6 +305,38 @@ def test_an_effect_of_ones_own_is_unknown_in_an_outside_channel(demo: Any) -> No
         assert math.isinf(threat.label_epsilon)
         assert not bound.ceilings(threat)
         assert not theory(BUILDER, "equality", threat).ceilings
+
+
+@attrs.frozen(kw_only=True)
+class Forgetful(ThreatModel):
+    """An outsider's, to whose facts what is unknown changes nothing."""
+
+    epsilon: float
+
+    def start(self) -> NothingPrivate:
+        return NothingPrivate(label_epsilon=self.epsilon)
+
+
+class Credulous(Bound):
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        return (Ceiling(accuracy=0.6, statement="s", conditions="c"),)
+
+    def evaluate(self, threat: ThreatModel) -> tuple[()]:
+        return ()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, math.inf])
+def test_an_outside_channel_that_forgets_what_is_unknown_has_no_ceiling_behind_it(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float
+) -> None:
+    """Its own epsilon is no reason to believe it, either."""
+    monkeypatch.setattr(theory_of, "_bounds", lambda *_: [("bound b", theory_of._Source(make=Credulous))])
+    clear = Forgetful(n_records=10, n_classes=2, prior=(0.5, 0.5), epsilon=epsilon)
+    unknown = attrs.evolve(clear, effects=(Unknown(stage="somebody's"),))
+    assert unknown.undeclared
+    assert unknown.label_epsilon == epsilon
+    assert theory(BUILDER, "score", clear).ceilings
+    assert not theory(BUILDER, "score", unknown).ceilings
 
 
 def test_a_channel_that_plants_what_was_guessed_is_convicted_by_a_blind_guess(demo: Any) -> None:

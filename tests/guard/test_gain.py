@@ -591,6 +591,8 @@ def test_what_is_proved_is_rounded_up() -> None:
         response_bits(9, Fraction(1, 4), 2, 0.3): 9 * (entropy(sure, replaced) - entropy(*kept)),
         response_bits(9, Fraction(1, 4), 3, 0.5): 9
         * (log2(Fraction(3)) - entropy(Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))),
+        response_bits(9, Fraction(1, 4), 5, 0.5): 9
+        * (log2(Fraction(5)) - entropy(Fraction(3, 4), *[Fraction(1, 16)] * 4)),
         transcript_bits("scores", 10, 5): 5 * log2(Fraction(11)),
         transcript_bits("ranks", 0, 5): log2(Fraction(720)),
     }
