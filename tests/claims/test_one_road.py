@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import Bound, Guess, LabelSet, Setting, Trialled
 from labelinf_core.contracts.effects import Effect, Unknown
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
 from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
 from labelinf_core.evaluator import theory as theory_of
@@ -351,9 +351,16 @@ def test_a_channel_that_plants_what_was_guessed_is_convicted_by_a_blind_guess(de
         blind = True
 
         def run(self, oracle: Any, rng: np.random.Generator) -> Guess:
+            return Guess(labels=np.arange(oracle.threat.n_records) % 2)
+
+    class Constant(Blind):
+        def run(self, oracle: Any, rng: np.random.Generator) -> Guess:
             return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
     setting = Setting(data=made(40), attack=Blind())
+    with pytest.raises(ComponentError, match="planted have not the class shares of the labels"):
+        constant = attrs.evolve(setting, attack=Constant())
+        Generous().play(constant, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
     for channel, void in ((Generous(), True), (demo.game.EqualityChannel(), False)):
         outcome = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
         seen = tallied([Trial(n_correct=outcome.n_correct, n_records=outcome.n_records, queries=1)])[1]

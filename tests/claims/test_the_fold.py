@@ -37,6 +37,7 @@ def test_whoever_looks_at_labels_may_move_two_answers_apart_by_twice_as_much() -
     """One label may send the answer from the one end to the other: bound to bound, 2 b."""
     assert fold([Moved(bound=0.25)], START).jump == 0.5
     assert fold([Moved(bound=0.25, blind=True)], START).jump == 0.5
+    assert fold([Moved(bound=0.25)], START).noise_fresh is START.noise_fresh is False
 
 
 def test_two_computed_answers_are_both_off() -> None:
