@@ -78,7 +78,8 @@ def decide(
     other = turned(scored.labels, answers.labels[scored.rows], pattern.zero, precision)
     of_other_class = np.full(n, np.inf)
     np.minimum.at(of_other_class, scored.rows[other], scored.residual[other])
-    answers.doubt_class(precision.comparable(of_other_class, answers.residual))
+    smoothed = scaled and pattern.zero and families > 1  # if a factor is free, some of it may be smoothing
+    answers.doubt_class(smoothed | precision.comparable(of_other_class, answers.residual))
     return answers
 
 
@@ -122,6 +123,8 @@ def _weigh(
     by_class = answers.status[rows] == _UNIDENTIFIABLE[pattern.zero]
     if not scaled and (pattern.zero or pattern.excluded == 1):  # there a class shows by all others being alike
         alike = by_class & saturated(part.column, pattern, precision)
+        odd = np.abs(part.column - np.median(part.column, axis=1, keepdims=True)).argmax(axis=1)
+        alike &= (answers.labels[rows].argmax(axis=1) == odd) | pattern.zero
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
     grain = precision.rounding + blur(part, scales, misfit, precision)
     share = answers.residual[rows]
