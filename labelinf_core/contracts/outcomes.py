@@ -151,7 +151,8 @@ class Trialled:
             of a stage, and that is known to be wrong, or not to be all. Empty: nothing speaks against it.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
         uniform: Whether the planted classes were drawn uniformly and independently of all else: then their guesses
-            prove an epsilon, and the core says which.
+            prove an epsilon, and the core says which. Otherwise they have the class shares of the labels. Values that
+            were surely not drawn so are refused.
         gallery: Private inputs and what was rebuilt of them, to look at.
     """
 
@@ -262,7 +263,9 @@ def _blind(trial: Trialled, values: NDArray[Any], labels: NDArray[np.intp], n_cl
     shares = np.bincount(labels, minlength=n_classes) / labels.size
     shares = np.full(n_classes, 1 / n_classes) if uniform else shares
     if trial.planted is not None and isinstance(trial.measure, Equal | Overlap) and _unlike(values, shares):
-        wrong = "are not uniform" if uniform else "have not the class shares of the labels, and it calls them not uniform"
+        wrong = (
+            "are not uniform" if uniform else "have not the class shares of the labels, and it calls them not uniform"
+        )
         raise ComponentError(f"the values that it planted {wrong}; it must name records, or plant them as it says")
     return _best(trial.measure, values, shares)
 

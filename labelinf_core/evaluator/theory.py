@@ -17,7 +17,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
-from labelinf_core.contracts.threat import ThreatModel, third_party
+from labelinf_core.contracts.threat import ThreatModel, third_party, vouching
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.worker import apart, watch
@@ -133,7 +133,7 @@ def _answered(
 
     A board of several metrics is no board of one: only bounds that were made for it are asked.
     """
-    parties = [*threat.vouching, *([f"{name} of {source.party}"] if source.party else [])]
+    parties = [*vouching(threat), *([f"{name} of {source.party}"] if source.party else [])]
 
     def question() -> tuple[R, ...] | str:
         try:

@@ -29,6 +29,7 @@ from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
 from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
 from labelinf_core.evaluator import theory as theory_of
 from labelinf_core.evaluator.alarms import reads_elsewhere
+from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Trial
 from labelinf_core.evaluator.tally import tallied
 from labelinf_core.evaluator.theory import theory
@@ -358,8 +359,8 @@ def test_a_channel_that_plants_what_was_guessed_is_convicted_by_a_blind_guess(de
             return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
     setting = Setting(data=made(40), attack=Blind())
+    constant = attrs.evolve(setting, attack=Constant())
     with pytest.raises(ComponentError, match="planted have not the class shares of the labels"):
-        constant = attrs.evolve(setting, attack=Constant())
         Generous().play(constant, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
     for channel, void in ((Generous(), True), (demo.game.EqualityChannel(), False)):
         outcome = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
@@ -435,3 +436,32 @@ def test_a_scorer_of_ones_own_keeps_what_holds_for_any_in_every_order(
     assert threat.facts.scored == 0.5
     assert threat.label_epsilon == pytest.approx(1)
     assert {item.vouched for item in ceilings(threat)} == {()}
+
+
+class Fair(LabelSet):
+    """Says of its labels what they are not."""
+
+    @property
+    def prior(self) -> tuple[float, ...]:
+        return (0.5, 0.5)
+
+
+def test_what_derives_from_a_label_set_says_nothing_of_its_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine in ten were of one class, and "at most 52.5 %" was certified."""
+    uneven = Fair(labels=np.repeat([0, 1], [90, 10]), class_names=("a", "b"), title="made", provenance="made")
+    source = types.SimpleNamespace(load=lambda: uneven)
+    monkeypatch.setattr(Builder, "build", lambda *_: source)
+    data = load_labels(BUILDER, "made", "test")
+    assert type(data) is LabelSet
+    assert data.prior == (0.9, 0.1)
+
+
+def test_an_outside_channel_cannot_say_that_nobody_vouches(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Forgetful):
+        @property
+        def vouching(self) -> tuple[str, ...]:
+            return ()
+
+    monkeypatch.setattr(theory_of, "_bounds", lambda *_: [("bound b", theory_of._Source(make=Credulous))])
+    (ceiling,) = theory(BUILDER, "score", Silent(n_records=10, n_classes=2, prior=(0.5, 0.5), epsilon=1.0)).ceilings
+    assert ceiling.vouched

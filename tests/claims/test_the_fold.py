@@ -40,6 +40,11 @@ def test_whoever_looks_at_labels_may_move_two_answers_apart_by_twice_as_much() -
     assert fold([Moved(bound=0.25)], START).noise_fresh is START.noise_fresh is False
 
 
+def test_what_scores_other_records_for_every_query_draws_its_noise_anew() -> None:
+    assert fold([Sampled(size=20, fresh=True)], START).noise_fresh
+    assert not fold([Sampled(size=20)], START).noise_fresh
+
+
 def test_two_computed_answers_are_both_off() -> None:
     facts = attrs.evolve(START, rounding=2.0**-20, clip=0.01, least=0.01)
     apart = facts.computed_apart(3.0, 0.0) - facts.moved(3.0, 0.0)

@@ -786,9 +786,7 @@ def test_of_several_lines_each_has_its_share_of_doubt_and_the_least_stands(
     bits: float, sealed: int, flip: Fraction
 ) -> None:
     public = 10_000 - sealed
-    terms = Terms(
-        classes=2, perfect=0.6, public=Part(labels=public, bits=bits, flip=flip), sealed=Part(labels=sealed)
-    )
+    terms = Terms(classes=2, perfect=0.6, public=Part(labels=public, bits=bits, flip=flip), sealed=Part(labels=sealed))
     assert terms.doubt == 1e-6
     moved = float(terms.share) * response_gain(flip, 2, terms.left) if flip else 0.0
     ways = [
@@ -806,6 +804,8 @@ def test_of_several_lines_each_has_its_share_of_doubt_and_the_least_stands(
     assert certificate.line == (pytest.approx(min(lines), rel=1e-12) if lines else None)
     game = [said for said in certificate.sentences() if said.startswith("Game.")]
     assert all((", of the public labels and of the others" in said) is (sealed > 0) for said in game)
+    gain = [said for said in certificate.sentences() if said.startswith("Gain.")]
+    assert all((", and over which of them are public," in said) is (sealed > 0) for said in gain)
 
 
 def test_no_record_is_private_by_a_split_that_leaves_none_out() -> None:

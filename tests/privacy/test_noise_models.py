@@ -179,7 +179,7 @@ def test_quantiles_without_parameters_are_uniform_noise_of_the_same_bound() -> N
 
 
 def test_what_is_drawn_of_sub_exponential_noise_is_the_widest_laplace_noise_of_its_kind() -> None:
-    """``E exp(sY) = 1 / (1 - (bs)^2)`` stays below ``exp(lambda^2 s^2 / 2)`` to ``s = 1 / nu``, and attains it there."""
+    """``E exp(sY) = 1 / (1 - (bs)^2)`` stays below ``exp(lambda^2 s^2 / 2)`` to ``s = 1 / nu``, where both meet."""
     nu = 0.3
     model = SubExponential(lambda_squared=4 * math.log(2) * nu * nu / 2, nu=nu)  # both limits meet
     scale = model.std / math.sqrt(2)

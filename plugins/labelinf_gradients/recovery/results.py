@@ -167,7 +167,10 @@ class Recovery:
 
     @property
     def hard(self) -> NDArray[np.intp]:
-        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate."""
+        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate.
+
+        Of a mixed label whose weights are lost it is one of the two: which is the heavier is not known.
+        """
         known = np.isfinite(self.scales)
         return np.where(known, np.where(known[:, None], self.labels, 0).argmax(axis=1), -1)
 
