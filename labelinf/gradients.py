@@ -54,10 +54,7 @@ class Recovered(ShownResult):
 
     @property
     def hard(self) -> NDArray[np.intp]:
-        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate.
-
-        Of a mixed label whose weights are lost it is one of the two: which is the heavier is not known.
-        """
+        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate."""
         return self.recovery.hard
 
     @property

@@ -45,6 +45,12 @@ def test_what_scores_other_records_for_every_query_draws_its_noise_anew() -> Non
     assert not fold([Sampled(size=20)], START).noise_fresh
 
 
+def test_of_labels_perturbed_twice_the_better_guarantee_counts() -> None:
+    assert fold([Perturbed(epsilon=1.0), Perturbed(epsilon=3.0)], START).label_epsilon == 1.0
+    assert fold([Perturbed(epsilon=3.0), Perturbed(epsilon=1.0)], START).label_epsilon == 1.0
+    assert fold([Perturbed(epsilon=1.0, debiased=True)], START).debiased
+
+
 def test_two_computed_answers_are_both_off() -> None:
     facts = attrs.evolve(START, rounding=2.0**-20, clip=0.01, least=0.01)
     apart = facts.computed_apart(3.0, 0.0) - facts.moved(3.0, 0.0)
