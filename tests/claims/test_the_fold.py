@@ -48,7 +48,8 @@ def test_what_scores_other_records_for_every_query_draws_its_noise_anew() -> Non
 def test_of_labels_perturbed_twice_the_better_guarantee_counts() -> None:
     assert fold([Perturbed(epsilon=1.0), Perturbed(epsilon=3.0)], START).label_epsilon == 1.0
     assert fold([Perturbed(epsilon=3.0), Perturbed(epsilon=1.0)], START).label_epsilon == 1.0
-    assert fold([Perturbed(epsilon=1.0, debiased=True)], START).debiased
+    debiased = fold([Perturbed(epsilon=1.0, debiased=True)], START)
+    assert (debiased.debiased, debiased.grid) == (True, 0.0)
 
 
 def test_two_computed_answers_are_both_off() -> None:
