@@ -187,6 +187,21 @@ def wrong_of(one: World, found: Recovery) -> NDArray[np.bool_]:
     return np.asarray(~(distance <= 2 * one.told["precision"].same))
 
 
+def wrong_classes_of(one: World, found: Recovery) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return of which labels only the classes are called known, and of which those are wrong, shape ``(n,)`` each.
+
+    The heaviest class of a smoothed label, and the two that hold all of a mixed one.
+    """
+    ranks = np.argsort(-found.labels, axis=1)
+    held = np.take_along_axis(one.labels, ranks, axis=1)
+    smoothed, mixed = (
+        np.array([status is word for status in found.status], dtype=bool)
+        for word in (RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE, RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE)
+    )
+    missed = np.where(mixed, held[:, 2:].sum(axis=1), held.max(axis=1) - held[:, 0])
+    return smoothed | mixed, (smoothed | mixed) & (missed > one.told["precision"].same)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class BatchWorld:
     """One batch's gradient, and what is behind it.
@@ -297,9 +312,7 @@ def main() -> None:
         if found is None:
             continue
         sure, wrong = unique_of(found), wrong_of(one, found)
-        clear = np.array([status.value.endswith("unidentifiable") for status in found.status], dtype=bool)
-        other = one.labels.max(axis=1) - np.take_along_axis(one.labels, found.hard[:, None], axis=1)[:, 0]
-        turned = clear & (other > one.told["precision"].same)
+        clear, turned = wrong_classes_of(one, found)
         for name, what in (
             ("all", ""),
             ("C", f"{one.labels.shape[1]}"),
@@ -310,12 +323,13 @@ def main() -> None:
             counts[name, what, "drawn"] += len(sure)
             counts[name, what, "unique"] += int(sure.sum())
             counts[name, what, "wrong"] += int((sure & wrong).sum())
+            counts[name, what, "known"] += int(clear.sum())
             counts[name, what, "class"] += int(turned.sum())
             counts[name, what, "complete"] += int((found.complete & sure & wrong).sum())
-    print(f"{'':34}{'drawn':>8}{'unique':>8}{'wrong':>7}{'wrong class, called known':>27}")
+    print(f"{'':34}{'drawn':>8}{'unique':>8}{'wrong':>7}{'classes only':>14}{'wrong':>7}")
     for name, what in sorted({key[:2] for key in counts}, key=lambda key: (key[0], len(key[1]), key[1])):
-        cells = [counts[name, what, item] for item in ("drawn", "unique", "wrong", "class")]
-        print(f"{name + ' ' + what:34}{cells[0]:8}{cells[1]:8}{cells[2]:7}{cells[3]:27}")
+        cells = [counts[name, what, item] for item in ("drawn", "unique", "wrong", "known", "class")]
+        print(f"{name + ' ' + what:34}{cells[0]:8}{cells[1]:8}{cells[2]:7}{cells[3]:14}{cells[4]:7}")
     print(f"wrong and yet said to be whole: {counts['all', '', 'complete']}")
 
 

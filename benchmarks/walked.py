@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError, QueryRefusedError
+from labelinf_core.contracts.threat import vouching
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -376,7 +377,9 @@ class Tiny:
         """Hold every claim against the posterior."""
         threat = self.threat()
         said = [item for item in theory(BUILDER, "score", threat).ceilings if not item.vouched or self.honest]
-        epsilon = threat.label_epsilon if threat.label_delta == 0 and (self.honest or not threat.vouching) else math.inf
+        epsilon = (
+            threat.label_epsilon if threat.label_delta == 0 and (self.honest or not vouching(threat)) else math.inf
+        )
         useful = [item for item in said if item.reached < 1]
         if not useful and math.isinf(epsilon):
             return Seen()

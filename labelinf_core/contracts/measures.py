@@ -1,8 +1,7 @@
 """When a guess counts, and what a blind guess gets: the measures that the core has, and no others.
 
 A measure says three things of values that the core holds: how guesses are set beside them, which of them are right,
-and which share the best guess gets that says the same of every value, or of every group. A channel only names one.
-Of classes there are two such shares: ``chance`` of labels redrawn for a placebo, ``blind`` of labels of known shares.
+and which share the best guess gets that looks at nothing. A channel only names one.
 """
 
 from __future__ import annotations
@@ -33,10 +32,6 @@ class Equal:
         """Return the guesses as they stand."""
         return guess
 
-    def chance(self, truth: NDArray[np.intp], n_classes: int) -> float:
-        """Return the share that every guess gets of labels that are drawn uniformly."""
-        return 1 / n_classes
-
     def blind(self, shares: Sequence[float]) -> float:
         """Return the share that the best guess gets which knows the class shares only."""
         return max(shares)
@@ -61,18 +56,6 @@ class Overlap:
             placed = [pool.pop(pool.index(label)) if label in pool else None for label in own]
             result[start : start + self.size] = [pool.pop(0) if label is None else label for label in placed]
         return result
-
-    def chance(self, truth: NDArray[np.intp], n_classes: int) -> float:
-        """Return the share that the best multiset gets which is guessed of every group.
-
-        The j-th copy of a class is worth the groups that hold it j times: no more than the copy before.
-        """
-        import numpy as np
-
-        groups = truth.reshape(-1, self.size)
-        held = np.stack([np.count_nonzero(groups == k, axis=1) for k in range(n_classes)])
-        worth = np.stack([np.count_nonzero(held > copies, axis=1) for copies in range(self.size)])
-        return float(np.sort(worth, axis=None)[-self.size :].sum() / truth.size)
 
     def blind(self, shares: Sequence[float]) -> float:
         """Return the expected share that the best multiset gets which knows the class shares only."""

@@ -47,6 +47,8 @@ __all__ = [
     "looked_at",
 ]
 
+_IMPROBABLE = 1e-9  # of one trial whose values were drawn as the channel says
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Guess:
@@ -149,7 +151,8 @@ class Trialled:
             of a stage, and that is known to be wrong, or not to be all. Empty: nothing speaks against it.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
         uniform: Whether the planted classes were drawn uniformly and independently of all else: then their guesses
-            prove an epsilon, and the core says which.
+            prove an epsilon, and the core says which. Otherwise they have the class shares of the labels. Values that
+            were surely not drawn so are refused.
         gallery: Private inputs and what was rebuilt of them, to look at.
     """
 
@@ -248,15 +251,45 @@ def counted(
 def _blind(trial: Trialled, values: NDArray[Any], labels: NDArray[np.intp], n_classes: int) -> float:
     """Return what the best blind guess gets, whatever the channel says: of classes by their shares.
 
-    Those are equal where the planted classes are uniform, and else those of the private labels.
+    Those are equal where the planted classes are uniform, and else those of the private labels. What was planted tells
+    whether it was drawn so.
+
+    Raises:
+        ComponentError: It was not.
     """
     import numpy as np
 
-    if isinstance(trial.measure, Within | Sets):
-        return trial.measure.chance(values, n_classes)
-    if trial.uniform is True:
-        return trial.measure.blind([1 / n_classes] * n_classes)
-    return trial.measure.blind((np.bincount(labels, minlength=n_classes) / labels.size).tolist())
+    uniform = trial.uniform is True
+    shares = np.bincount(labels, minlength=n_classes) / labels.size
+    shares = np.full(n_classes, 1 / n_classes) if uniform else shares
+    if trial.planted is not None and isinstance(trial.measure, Equal | Overlap) and _unlike(values, shares):
+        wrong = (
+            "are not uniform" if uniform else "have not the class shares of the labels, and it calls them not uniform"
+        )
+        raise ComponentError(f"the values that it planted {wrong}; it must name records, or plant them as it says")
+    return _best(trial.measure, values, shares)
+
+
+def _best(measure: Measured, values: NDArray[Any], shares: NDArray[np.float64]) -> float:
+    """Return the share of the best guess that looks at nothing: of classes by their shares, of others by the values."""
+    if isinstance(measure, Within | Sets):
+        return measure.chance(values, len(shares))
+    return measure.blind(shares.tolist())
+
+
+def _unlike(values: NDArray[np.intp], shares: NDArray[np.float64]) -> bool:
+    """Whether some class is by far too frequent, or too rare, among values that were drawn by class shares."""
+    import numpy as np
+
+    from labelinf_core.statistics.proportions import no_query_p_value
+
+    counts = np.bincount(values, minlength=len(shares)).tolist()
+    tails = [
+        no_query_p_value(count, values.size, share)
+        for held, of in zip(counts, shares.tolist(), strict=True)
+        for count, share in ((held, of), (values.size - held, 1 - of))
+    ]
+    return min(tails) * len(tails) <= _IMPROBABLE
 
 
 def _audited(
@@ -377,7 +410,7 @@ def _placebo(redrawn: object, measure: Measured, n_classes: int, attack: object)
     return Placebo(
         n_correct=int(np.count_nonzero(guess == truth)),
         n_records=truth.size,
-        chance=measure.chance(values, n_classes),
+        chance=_best(measure, values, np.full(n_classes, 1 / n_classes)),
         declared=redrawn.declared,
     )
 

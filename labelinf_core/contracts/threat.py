@@ -15,7 +15,7 @@ import attrs
 from labelinf_core.contracts.effects import Effect, Unknown, fold, stated, understood
 from labelinf_core.contracts.gate import own_packages
 
-__all__ = ["NothingPrivate", "Stating", "ThreatModel", "third_party"]
+__all__ = ["NothingPrivate", "Stating", "ThreatModel", "third_party", "vouching"]
 
 
 class Stating(Protocol):
@@ -166,13 +166,6 @@ class ThreatModel:
         return tuple(effect.stage for effect in self._understood() if isinstance(effect, Unknown))
 
     @property
-    def vouching(self) -> tuple[str, ...]:
-        """Who vouches for what is stated: the game and the stages that do not come with labelinf, each in words."""
-        parts = [("the game", self), *(("stage", defence) for defence in self.defences)]
-        said = (third_party(part, role) for role, part in parts)
-        return tuple(dict.fromkeys(filter(None, (self.game, *said))))
-
-    @property
     def majority(self) -> int:
         """The most frequent class."""
         return max(range(self.n_classes), key=lambda k: self.prior[k])
@@ -181,6 +174,13 @@ class ThreatModel:
     def baseline(self) -> float:
         """Accuracy of the majority guess, the most that is known before anything is released."""
         return self.prior[self.majority]
+
+
+def vouching(threat: ThreatModel) -> tuple[str, ...]:
+    """Return who vouches for what is stated: the game and the stages that do not come with labelinf, each in words."""
+    parts = [("the game", threat), *(("stage", defence) for defence in threat.defences)]
+    said = (third_party(part, role) for role, part in parts)
+    return tuple(dict.fromkeys(filter(None, (threat.game, *said))))
 
 
 def third_party(component: object, role: str) -> str:

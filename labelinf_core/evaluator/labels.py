@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import attrs
 import numpy as np
 
 from labelinf_core.contracts import gate
@@ -56,8 +57,7 @@ def _loaded(builder: Builder, spec: Spec, where: str) -> LabelSet:
         if own_words(error):
             raise
         raise PluginError(f"{where}: label source {spec} raised {unquoted(error)}.") from error
-    _check(data, spec)
-    return data
+    return _checked(data, spec)
 
 
 def label_sets(plan: Plan, builder: Builder) -> dict[str, LabelSet]:
@@ -91,8 +91,8 @@ def _knows_groups(kind: type[Any]) -> bool:
     return bool(kind.knows_groups)
 
 
-def _check(data: object, source: Spec) -> None:
-    """Raise what is wrong with labels, quoting none."""
+def _checked(data: object, source: Spec) -> LabelSet:
+    """Return the fields of a label set without what its class says of them; raise what is wrong, quoting none."""
     if not isinstance(data, LabelSet):
         raise PluginError(f"labels {source}: the source gave a {type(data).__name__}, expected a LabelSet.")
     labels, names = data.labels, data.class_names
@@ -106,6 +106,7 @@ def _check(data: object, source: Spec) -> None:
     texts = isinstance(names, tuple) and all(isinstance(text, str) for text in (*names, data.title, data.provenance))
     if not (isinstance(labels, np.ndarray) and features and grouped and reals and texts):
         raise PluginError(f"labels {source}: the source gave a LabelSet whose fields are not of their types.")
+    data = LabelSet(**{field.name: getattr(data, field.name) for field in attrs.fields(LabelSet)})
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
         raise InputError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")
     if data.groups is not None and data.groups.shape != labels.shape:
@@ -118,3 +119,4 @@ def _check(data: object, source: Spec) -> None:
         raise InputError(f"labels {source}: the label in row {row} must be in 0..{data.n_classes - 1}.")
     if (labels == labels[0]).all():
         raise InputError(f"labels {source} have one class only; at least two are needed.")
+    return data

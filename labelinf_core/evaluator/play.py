@@ -35,7 +35,7 @@ from labelinf_core.contracts.components import (
 from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError, PluginError, UnfitError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import Ceiling, Promise
-from labelinf_core.contracts.threat import ThreatModel, third_party
+from labelinf_core.contracts.threat import ThreatModel, third_party, vouching
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.costs import cost
@@ -247,7 +247,7 @@ class TrialRunner:
             refusal = gate.sentence(attack.unsupported_reason(threat), "unsupported_reason")
             promise = None if refusal or threat.undeclared else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
-            parties = (third_party(attack, "attack"), *threat.vouching)
+            parties = (third_party(attack, "attack"), *vouching(threat))
             found = tuple(vouched(item, tuple(filter(None, parties))) for item in found)
         return attrs.evolve(
             self._known(cell, threat),

@@ -6,7 +6,6 @@ One that fails says so in a note and costs nobody else their say; one that does 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
-from labelinf_core.contracts.threat import ThreatModel, third_party
+from labelinf_core.contracts.threat import ThreatModel, third_party, vouching
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.worker import apart, watch
@@ -71,7 +70,7 @@ def vouched(item: R, parties: Sequence[str]) -> R:
 
 def _may_hold(threat: ThreatModel) -> bool:
     """Whether a bound may deny anything: a third party's channel may forget what is unknown; ours fold the worst."""
-    return not threat.undeclared or threat.label_epsilon < math.inf or not third_party(threat, "the game")
+    return not threat.undeclared or not third_party(threat, "the game")
 
 
 def _bounds(
@@ -134,7 +133,7 @@ def _answered(
 
     A board of several metrics is no board of one: only bounds that were made for it are asked.
     """
-    parties = [*threat.vouching, *([f"{name} of {source.party}"] if source.party else [])]
+    parties = [*vouching(threat), *([f"{name} of {source.party}"] if source.party else [])]
 
     def question() -> tuple[R, ...] | str:
         try:

@@ -32,7 +32,7 @@ class GuardedGain(Bound):
             return ()
         return (
             Ceiling(
-                accuracy=min(1.0, threat.baseline + found.now),
+                accuracy=threat.baseline + found.now,
                 statement="labelinf theory, guard, B3, B4, B6, B9 and B18",
                 conditions=f"{'; '.join(found.arithmetic())}; "
                 "labels in random order, records assumed independent of one another, class counts known and charged",

@@ -127,12 +127,11 @@ def accuracy(profile: Profile, prior: Sequence[float]) -> float:
         return min(1.0, best)
     low, high = math.log(top), math.log(top) + _WIDEST
     for _ in range(_ROUNDS):
-        levels = np.linspace(low, high, _POINTS)[1:]
-        values = [_averaged(profile, shares, math.exp(level)) for level in levels]
+        levels = np.linspace(low, high, _POINTS)
+        values = [_averaged(profile, shares, math.exp(level)) for level in levels[1:]]
         lowest = int(np.argmin(values))
         best = min(best, values[lowest])
-        step = (high - low) / (_POINTS - 1)
-        low, high = max(low, levels[lowest] - step), min(high, levels[lowest] + step)
+        low, high = levels[lowest : lowest + 3][[0, -1]]
     return min(1.0, best)
 
 

@@ -22,11 +22,14 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from labelinf_core.cli import main
-from labelinf_core.contracts.components import Guess, LabelSet, Setting, Trialled
-from labelinf_core.contracts.effects import Effect
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.components import Bound, Guess, LabelSet, Setting, Trialled
+from labelinf_core.contracts.effects import Effect, Unknown
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
+from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
+from labelinf_core.evaluator import theory as theory_of
 from labelinf_core.evaluator.alarms import reads_elsewhere
+from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Trial
 from labelinf_core.evaluator.tally import tallied
 from labelinf_core.evaluator.theory import theory
@@ -305,6 +308,38 @@ def test_an_effect_of_ones_own_is_unknown_in_an_outside_channel(demo: Any) -> No
         assert not theory(BUILDER, "equality", threat).ceilings
 
 
+@attrs.frozen(kw_only=True)
+class Forgetful(ThreatModel):
+    """An outsider's, to whose facts what is unknown changes nothing."""
+
+    epsilon: float
+
+    def start(self) -> NothingPrivate:
+        return NothingPrivate(label_epsilon=self.epsilon)
+
+
+class Credulous(Bound):
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        return (Ceiling(accuracy=0.6, statement="s", conditions="c"),)
+
+    def evaluate(self, threat: ThreatModel) -> tuple[()]:
+        return ()
+
+
+@pytest.mark.parametrize("epsilon", [0.5, math.inf])
+def test_an_outside_channel_that_forgets_what_is_unknown_has_no_ceiling_behind_it(
+    monkeypatch: pytest.MonkeyPatch, epsilon: float
+) -> None:
+    """Its own epsilon is no reason to believe it, either."""
+    monkeypatch.setattr(theory_of, "_bounds", lambda *_: [("bound b", theory_of._Source(make=Credulous))])
+    clear = Forgetful(n_records=10, n_classes=2, prior=(0.5, 0.5), epsilon=epsilon)
+    unknown = attrs.evolve(clear, effects=(Unknown(stage="somebody's"),))
+    assert unknown.undeclared
+    assert unknown.label_epsilon == epsilon
+    assert theory(BUILDER, "score", clear).ceilings
+    assert not theory(BUILDER, "score", unknown).ceilings
+
+
 def test_a_channel_that_plants_what_was_guessed_is_convicted_by_a_blind_guess(demo: Any) -> None:
     """It reported that every label came out: "broken, observed", of an attack that looks at nothing."""
 
@@ -317,9 +352,16 @@ def test_a_channel_that_plants_what_was_guessed_is_convicted_by_a_blind_guess(de
         blind = True
 
         def run(self, oracle: Any, rng: np.random.Generator) -> Guess:
+            return Guess(labels=np.arange(oracle.threat.n_records) % 2)
+
+    class Constant(Blind):
+        def run(self, oracle: Any, rng: np.random.Generator) -> Guess:
             return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
     setting = Setting(data=made(40), attack=Blind())
+    constant = attrs.evolve(setting, attack=Constant())
+    with pytest.raises(ComponentError, match="planted have not the class shares of the labels"):
+        Generous().play(constant, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
     for channel, void in ((Generous(), True), (demo.game.EqualityChannel(), False)):
         outcome = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
         seen = tallied([Trial(n_correct=outcome.n_correct, n_records=outcome.n_records, queries=1)])[1]
@@ -394,3 +436,32 @@ def test_a_scorer_of_ones_own_keeps_what_holds_for_any_in_every_order(
     assert threat.facts.scored == 0.5
     assert threat.label_epsilon == pytest.approx(1)
     assert {item.vouched for item in ceilings(threat)} == {()}
+
+
+class Fair(LabelSet):
+    """Says of its labels what they are not."""
+
+    @property
+    def prior(self) -> tuple[float, ...]:
+        return (0.5, 0.5)
+
+
+def test_what_derives_from_a_label_set_says_nothing_of_its_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine in ten were of one class, and "at most 52.5 %" was certified."""
+    uneven = Fair(labels=np.repeat([0, 1], [90, 10]), class_names=("a", "b"), title="made", provenance="made")
+    source = types.SimpleNamespace(load=lambda: uneven)
+    monkeypatch.setattr(Builder, "build", lambda *_: source)
+    data = load_labels(BUILDER, "made", "test")
+    assert type(data) is LabelSet
+    assert data.prior == (0.9, 0.1)
+
+
+def test_an_outside_channel_cannot_say_that_nobody_vouches(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Silent(Forgetful):
+        @property
+        def vouching(self) -> tuple[str, ...]:
+            return ()
+
+    monkeypatch.setattr(theory_of, "_bounds", lambda *_: [("bound b", theory_of._Source(make=Credulous))])
+    (ceiling,) = theory(BUILDER, "score", Silent(n_records=10, n_classes=2, prior=(0.5, 0.5), epsilon=1.0)).ceilings
+    assert ceiling.vouched

@@ -37,6 +37,19 @@ def test_whoever_looks_at_labels_may_move_two_answers_apart_by_twice_as_much() -
     """One label may send the answer from the one end to the other: bound to bound, 2 b."""
     assert fold([Moved(bound=0.25)], START).jump == 0.5
     assert fold([Moved(bound=0.25, blind=True)], START).jump == 0.5
+    assert fold([Moved(bound=0.25)], START).noise_fresh is START.noise_fresh is False
+
+
+def test_what_scores_other_records_for_every_query_draws_its_noise_anew() -> None:
+    assert fold([Sampled(size=20, fresh=True)], START).noise_fresh
+    assert not fold([Sampled(size=20)], START).noise_fresh
+
+
+def test_of_labels_perturbed_twice_the_better_guarantee_counts() -> None:
+    assert fold([Perturbed(epsilon=1.0), Perturbed(epsilon=3.0)], START).label_epsilon == 1.0
+    assert fold([Perturbed(epsilon=3.0), Perturbed(epsilon=1.0)], START).label_epsilon == 1.0
+    debiased = fold([Perturbed(epsilon=1.0, debiased=True)], START)
+    assert (debiased.debiased, debiased.grid) == (True, 0.0)
 
 
 def test_two_computed_answers_are_both_off() -> None:

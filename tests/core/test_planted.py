@@ -49,9 +49,9 @@ class Stage(Defence):
 DATA = LabelSet(labels=np.arange(100) % 4, class_names=tuple("abcd"), title="made", provenance="made")
 
 
-def played(channel: Channel, attack: Attack, seed: int = 0) -> Any:
+def played(channel: Channel, attack: Attack, seed: int = 0, data: LabelSet = DATA) -> Any:
     rngs = {"curator_rng": np.random.default_rng(seed), "attack_rng": np.random.default_rng(seed + 1)}
-    return channel.play(Setting(data=DATA, attack=attack), **rngs)
+    return channel.play(Setting(data=data, attack=attack), **rngs)
 
 
 def test_a_label_that_is_told_is_counted_and_proves_an_epsilon_and_the_placebo_is_chance() -> None:
@@ -101,10 +101,14 @@ def test_labels_that_the_core_has_not_planted_prove_no_epsilon() -> None:
         def begin(self, data: LabelSet, threat: Any, rng: np.random.Generator) -> Round:
             return super().begin(data, threat, rng)
 
-    outcome = played(Samples(), Listener())
+    uneven = attrs.evolve(DATA, labels=np.repeat([0, 1, 2, 3], [88, 10, 1, 1]))
+    outcome = played(Samples(), Listener(), data=uneven)
     assert outcome.n_correct > 30
-    assert (outcome.audited, outcome.placebo) == (None, None)
-    assert played(Sworn(), Listener()).audited is not None  # whose word it is stands in its own body
+    assert (outcome.audited, outcome.placebo, outcome.chance) == (None, None, 0.88)
+    with pytest.raises(ComponentError, match="the values that it planted are not uniform"):
+        played(Sworn(), Listener(), data=uneven)
+    with pytest.raises(ComponentError, match="planted have not the class shares of the labels"):
+        played(Samples(), Listener())
 
 
 def test_a_guess_of_another_shape_is_the_attacks_failure() -> None:

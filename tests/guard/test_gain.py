@@ -591,6 +591,8 @@ def test_what_is_proved_is_rounded_up() -> None:
         response_bits(9, Fraction(1, 4), 2, 0.3): 9 * (entropy(sure, replaced) - entropy(*kept)),
         response_bits(9, Fraction(1, 4), 3, 0.5): 9
         * (log2(Fraction(3)) - entropy(Fraction(3, 4), Fraction(1, 8), Fraction(1, 8))),
+        response_bits(9, Fraction(1, 4), 5, 0.5): 9
+        * (log2(Fraction(5)) - entropy(Fraction(3, 4), *[Fraction(1, 16)] * 4)),
         transcript_bits("scores", 10, 5): 5 * log2(Fraction(11)),
         transcript_bits("ranks", 0, 5): log2(Fraction(720)),
     }
@@ -775,3 +777,38 @@ def test_a_board_in_a_game_is_held_to_the_blind_guess_and_its_gain() -> None:
     proved = certify(Terms(classes=2, perfect=0.5, public=Part(labels=500, bits=64.0), sealed=Part(labels=500)))
     assert ceiling.accuracy == pytest.approx(0.5 + proved.now)
     assert 0.5 < ceiling.accuracy < 0.75
+
+
+@pytest.mark.parametrize("flip", [Fraction(0), Fraction(2, 5)])
+@pytest.mark.parametrize("sealed", [0, 1, 8000])
+@pytest.mark.parametrize("bits", [math.inf, 60.0])
+def test_of_several_lines_each_has_its_share_of_doubt_and_the_least_stands(
+    bits: float, sealed: int, flip: Fraction
+) -> None:
+    public = 10_000 - sealed
+    terms = Terms(classes=2, perfect=0.6, public=Part(labels=public, bits=bits, flip=flip), sealed=Part(labels=sealed))
+    assert terms.doubt == 1e-6
+    moved = float(terms.share) * response_gain(flip, 2, terms.left) if flip else 0.0
+    ways = [
+        (math.isfinite(bits), bits, 10_000, 0.6, 0),
+        (sealed > 0, 0.0, sealed, 0.6, public),
+        (flip > 0, 0.0, 10_000, min(1.0, 0.6 + moved), 0),
+    ]
+    asked = [way for holds, *way in ways if holds]
+    found = [
+        ((game_line(told, n, perfect, doubt=1e-6 / len(asked), rare=terms.rare) or math.nan) * n + sure) / (n + sure)
+        for told, n, perfect, sure in asked
+    ]
+    lines = [share for share in found if not math.isnan(share)]
+    certificate = certify(terms)
+    assert certificate.line == (pytest.approx(min(lines), rel=1e-12) if lines else None)
+    game = [said for said in certificate.sentences() if said.startswith("Game.")]
+    assert all((", of the public labels and of the others" in said) is (sealed > 0) for said in game)
+    gain = [said for said in certificate.sentences() if said.startswith("Gain.")]
+    assert all((", and over which of them are public," in said) is (sealed > 0) for said in gain)
+
+
+def test_no_record_is_private_by_a_split_that_leaves_none_out() -> None:
+    for sealed, said in ((0, False), (10, True)):
+        terms = Terms(classes=2, public=Part(labels=90, bits=3.0), sealed=Part(labels=sealed))
+        assert any("secret which records are public" in line for line in certify(terms).sentences()) is said

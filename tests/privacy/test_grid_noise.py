@@ -116,6 +116,19 @@ def test_halves_to_even_would_break_the_sensitivity() -> None:
     assert np.diff(_noise(1.0).steps_of(values)) == 1 == _noise(1.0).moved(Fraction(1))
 
 
+@pytest.mark.parametrize("step", [1.0, 0.5, 4.0, 0.75, 3.0, 1e-3, 0.1, 0.3, 2.0**-20])
+def test_what_lies_beside_a_half_goes_to_its_own_step(step: float) -> None:
+    """The doubles around every half, and numbers nearer to it than doubles are."""
+    exact = [(k + Fraction(1, 2)) * decimal(step) for k in range(-40, 40)]
+    for half in exact:
+        near = [math.nextafter(float(half), end) for end in (-math.inf, math.inf)] + [float(half)]
+        told = [math.floor(Fraction(value) / decimal(step) + Fraction(1, 2)) for value in near]
+        assert _noise(step).steps_of(np.array(near)).tolist() == told
+        wide = [gmpy2.mpq(half) + sign * gmpy2.mpq(1, 2**200) for sign in (-1, 0, 1)]
+        found = _noise(step).steps_of(np.array(wide, dtype=object))
+        assert (found - found[2]).tolist() == [-1, 0, 0]
+
+
 def test_what_is_no_number_is_released_all_the_same() -> None:
     for step in (0.5, 1e-3):
         wild = np.array([math.inf, -math.inf, math.nan, 1e300])

@@ -117,6 +117,28 @@ def test_equal_shares_solve_the_trade_off_equation(k: int, mu: float) -> None:
     assert gaussian_accuracy(mu, (1 / k,) * k) == pytest.approx(solved, abs=1e-6)
 
 
+@pytest.mark.parametrize("mu", [0.05, 0.4, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("prior", [(0.4, 0.35, 0.25), (0.7, 0.2, 0.1), (0.3, 0.3, 0.2, 0.2), (0.94, 0.03, 0.03)])
+def test_no_level_gives_a_lower_ceiling_than_the_one_that_is_found(prior: tuple[float, ...], mu: float) -> None:
+    """The formula of the module's head, at a hundred thousand levels."""
+    shares, normal = np.array(prior), scipy.stats.norm
+    levels = max(prior) * np.exp(np.geomspace(1e-9, 40, 100_000))[:, None]
+    epsilon = np.log(levels / shares)
+    beyond = shares * normal.cdf(mu / 2 - epsilon / mu) - levels * normal.cdf(-mu / 2 - epsilon / mu)
+    weights = shares / (levels - shares)
+    missed = levels + beyond.sum(axis=1, keepdims=True) - beyond
+    averaged = (weights * missed).sum(axis=1) / (1 + weights.sum(axis=1))
+    at_the_top = max(prior) + _beyond_the_top(prior, mu)
+    assert gaussian_accuracy(mu, prior) == pytest.approx(min(1.0, averaged.min(), at_the_top), abs=1e-9)
+
+
+def _beyond_the_top(prior: tuple[float, ...], mu: float) -> float:
+    """``D_j`` at the level of the largest share, j its class."""
+    top, *others = sorted(prior, reverse=True)
+    profile = GaussianProfile(mu)
+    return sum(share * profile.delta(math.log(top / share)) for share in others)
+
+
 def test_the_printed_numbers() -> None:
     half = (0.5, 0.5)
     assert pure_accuracy(1.0, half) == pytest.approx(0.7310585786, abs=1e-10)

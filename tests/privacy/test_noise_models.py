@@ -172,6 +172,25 @@ def test_bounded_noise_is_bounded() -> None:
     assert math.isinf(Distribution(family="cauchy").std)
 
 
+def test_quantiles_without_parameters_are_uniform_noise_of_the_same_bound() -> None:
+    model, uniform = Quantiles(), Uniform(tau=0.01)
+    assert model.bound == uniform.bound
+    assert [model.quantile(level) for level in (0, 0.25, 0.5, 0.75, 1)] == [-0.01, -0.005, 0, 0.005, 0.01]
+
+
+def test_what_is_drawn_of_sub_exponential_noise_is_the_widest_laplace_noise_of_its_kind() -> None:
+    """``E exp(sY) = 1 / (1 - (bs)^2)`` stays below ``exp(lambda^2 s^2 / 2)`` to ``s = 1 / nu``, where both meet."""
+    nu = 0.3
+    model = SubExponential(lambda_squared=4 * math.log(2) * nu * nu / 2, nu=nu)  # both limits meet
+    scale = model.std / math.sqrt(2)
+    assert scale == pytest.approx(nu / math.sqrt(2), rel=1e-12)
+    for s in np.linspace(0, 1 / nu, 50):
+        assert -math.log1p(-((scale * s) ** 2)) <= model.lambda_squared * s * s / 2 + 1e-12
+    narrow = SubExponential(lambda_squared=model.lambda_squared / 4, nu=nu)
+    assert narrow.std == pytest.approx(model.std / 2, rel=1e-12)
+    assert SubExponential(lambda_squared=model.lambda_squared * 4, nu=nu).std == pytest.approx(model.std, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

@@ -11,7 +11,7 @@ from labelinf_gradients.batches.equations import SOLVED, BatchEquations
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.recovery.evidence import LUCK, apart, chance
 from labelinf_gradients.recovery.problem import FAINT
-from labelinf_gradients.recovery.tensors import least_of, precision_of
+from labelinf_gradients.recovery.tensors import precision_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +78,7 @@ def _chance(
     """
     n_classes, rank = equations.target.shape
     size = np.linalg.norm(equations.target, axis=1) / batch
-    size[np.abs(gradient).max(axis=1) <= FAINT * least_of(gradient)] = 0
+    size[np.abs(gradient).max(axis=1) <= FAINT * precision_of(gradient).least] = 0
     own = np.isin(np.arange(n_classes), classes)
     logits = equations.logits @ points.T
     others = apart(np.where(own, -1.0, size)[None], logits[None], most=int((~own).sum())) if not own.all() else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -22,6 +22,7 @@ _FIELDS = (
     *("complete", "chance", "proved"),
 )
 _DEFINITE = frozenset({RecoveryStatus.UNIQUE, RecoveryStatus.UNEXPLAINED, RecoveryStatus.NO_INFORMATION})
+_BY_CLASS = frozenset({RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE, RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE})
 _NOTHING_SAID = frozenset({RecoveryStatus.UNEXPLAINED, RecoveryStatus.NO_INFORMATION})
 _SAME_SCALE = 1e-3  # relative
 
@@ -91,8 +92,10 @@ class Answers:
             unsure = differs & precision.comparable(one.rival, one.residual)
             unsure |= np.array([status not in _DEFINITE for status in two.status])
             one.status[unsure & (one.status == RecoveryStatus.UNIQUE)] = RecoveryStatus.AMBIGUOUS
-            heavier = turned(two.labels, one.labels.argmax(axis=1), precision)
-            one.doubt_class(heavier & precision.comparable(two.residual, one.residual))
+            mixed = one.status == RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE
+            one.doubt_class(
+                turned(two.labels, one.labels, mixed, precision) & precision.comparable(two.residual, one.residual)
+            )
         self.put(rows, before)
         better = (other.residual < before.residual) & ~precision.comparable(before.residual, other.residual)
         better |= before.status == RecoveryStatus.NO_INFORMATION
@@ -104,8 +107,9 @@ class Answers:
         )
 
     def doubt_class(self, rows: NDArray[np.bool_]) -> None:
-        """Take back that the class is known of ``rows`` where a label with another heaviest class explains as much."""
-        self.status[rows & (self.status == RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE)] = RecoveryStatus.AMBIGUOUS
+        """Take back that the classes are known of ``rows`` where a label of other classes explains as much."""
+        known = np.array([status in _BY_CLASS for status in self.status], dtype=bool)
+        self.status[rows & known] = RecoveryStatus.AMBIGUOUS
 
     def doubt(self, *, some_left_out: bool) -> None:
         """Take back what a gradient of another origin might say as well; the list of its labels is not whole then.
@@ -130,10 +134,16 @@ class Answers:
         self.candidates[rows] = widened(listed, width)
 
 
-def turned(labels: NDArray[np.float64], classes: Any, precision: GradientPrecision) -> NDArray[np.bool_]:
-    """Return in which labels, shape ``(n, C)``, another class is clearly heavier than the one in ``classes``."""
-    own = np.take_along_axis(labels, np.broadcast_to(classes, len(labels))[:, None], axis=1)[:, 0]
-    return np.asarray(labels.max(axis=1) - own > precision.same)
+def turned(
+    labels: NDArray[np.float64], own: NDArray[np.float64], mixed: NDArray[np.bool_] | bool, precision: GradientPrecision
+) -> NDArray[np.bool_]:
+    """Return which labels, shape ``(n, C)``, are not of the classes that are known of ``own``, shape as ``labels``.
+
+    Of a mixed one its two heaviest hold all weight, of any other one the heaviest is the heaviest.
+    """
+    first, second = np.take_along_axis(labels, np.argsort(-own, axis=1)[:, :2], axis=1).T
+    other = np.where(mixed, labels.sum(axis=1) - first - second, labels.max(axis=1) - first)
+    return np.asarray(other > precision.same)
 
 
 def listing(

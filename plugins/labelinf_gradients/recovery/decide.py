@@ -73,12 +73,13 @@ def decide(
     _weigh(problem, answers, pattern, precision, scored.tried, scaled, families)
     if families == 1 and not pattern.has_weight:
         hard = answers.labels.max(axis=1) >= 1 - precision.same / 4
-        answers.chance[hard & _one_sign(problem, positive=positive)] = 0.0
+        answers.chance[hard & (answers.labels.argmax(axis=1) == _of_one_sign(problem, positive=positive))] = 0.0
     answers.proved[:] = answers.chance <= LEVEL
-    other = turned(scored.labels, answers.labels.argmax(axis=1)[scored.rows], precision)
+    other = turned(scored.labels, answers.labels[scored.rows], pattern.zero, precision)
     of_other_class = np.full(n, np.inf)
     np.minimum.at(of_other_class, scored.rows[other], scored.residual[other])
-    answers.doubt_class(precision.comparable(of_other_class, answers.residual))
+    smoothed = scaled and pattern.zero and families > 1  # if a factor is free, some of it may be smoothing
+    answers.doubt_class(smoothed | precision.comparable(of_other_class, answers.residual))
     return answers
 
 
@@ -122,12 +123,15 @@ def _weigh(
     by_class = answers.status[rows] == _UNIDENTIFIABLE[pattern.zero]
     if not scaled and (pattern.zero or pattern.excluded == 1):  # there a class shows by all others being alike
         alike = by_class & saturated(part.column, pattern, precision)
+        odd = np.abs(part.column - np.median(part.column, axis=1, keepdims=True)).argmax(axis=1)
+        alike &= (answers.labels[rows].argmax(axis=1) == odd) | pattern.zero
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
     grain = precision.rounding + blur(part, scales, misfit, precision)
     share = answers.residual[rows]
     loudest = np.where(np.isinf(misfit.yardstick), 0, misfit.yardstick).max(axis=1)
     miss = 2 * precision.same * np.abs(scales) / loudest  # of a label, L1, as the equations see it
-    near = np.where(by_class[:, None], widths, np.minimum(widths, miss[:, None]))
+    heaviest = by_class & (not pattern.zero)  # that one class is heavier than another is no matter of how far it misses
+    near = np.where(heaviest[:, None], widths, np.minimum(widths, miss[:, None]))
     bound = functools.partial(
         chance, share=share, unknowns=1 + scaled, entries=problem.n_classes - pattern.excluded, grain=LUCK * grain
     )
@@ -139,7 +143,9 @@ def _weigh(
     answers.chance[rows[~by_class & ~(moved <= precision.same)]] = 1.0
 
 
-def _one_sign(problem: Problem, *, positive: bool) -> NDArray[np.bool_]:
-    """Return where only one hard label is left by the signs of the entries, whatever the probabilities are."""
+def _of_one_sign(problem: Problem, *, positive: bool) -> NDArray[np.intp]:
+    """Return the one hard label that the signs of the entries leave, whatever the probabilities are; -1: several."""
     negative, above = (problem.column < -problem.least).sum(axis=1), (problem.column > problem.least).sum(axis=1)
-    return np.asarray((negative == 1) & (positive | (above > 1)) | (above == 1) & (negative > 1) & (not positive))
+    below = (negative == 1) & (positive | (above > 1))
+    over = (above == 1) & (negative > 1) & (not positive)
+    return np.where(below, problem.column.argmin(axis=1), np.where(over, problem.column.argmax(axis=1), -1))

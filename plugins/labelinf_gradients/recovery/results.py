@@ -53,10 +53,12 @@ class GradientPrecision:
     Attributes:
         rounding: Relative error of one entry.
         tolerance: Largest share of a gradient that an accepted label leaves unexplained.
+        least: The smallest number that the format holds at full precision.
     """
 
     rounding: float = attrs.field(validator=attrs.validators.gt(0))
     tolerance: float = attrs.field(validator=attrs.validators.gt(0))
+    least: float = 0.0
 
     @property
     def convincing(self) -> float:
@@ -81,10 +83,10 @@ class GradientPrecision:
         return (other <= self.tolerance) & (other <= np.maximum(self.convincing, _CLEARLY * best))
 
 
-FLOAT64 = GradientPrecision(rounding=4e-16, tolerance=1e-8)
-FLOAT32 = GradientPrecision(rounding=1.2e-7, tolerance=2e-5)
-FLOAT16 = GradientPrecision(rounding=4.9e-4, tolerance=2e-3)
-BFLOAT16 = GradientPrecision(rounding=3.9e-3, tolerance=1e-2)
+FLOAT64 = GradientPrecision(rounding=4e-16, tolerance=1e-8, least=2.0**-1022)
+FLOAT32 = GradientPrecision(rounding=1.2e-7, tolerance=2e-5, least=2.0**-126)
+FLOAT16 = GradientPrecision(rounding=4.9e-4, tolerance=2e-3, least=2.0**-14)
+BFLOAT16 = GradientPrecision(rounding=3.9e-3, tolerance=1e-2, least=2.0**-126)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -165,7 +167,10 @@ class Recovery:
 
     @property
     def hard(self) -> NDArray[np.intp]:
-        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate."""
+        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate.
+
+        Of a mixed label whose weights are lost it is one of the two: which is the heavier is not known.
+        """
         known = np.isfinite(self.scales)
         return np.where(known, np.where(known[:, None], self.labels, 0).argmax(axis=1), -1)
 

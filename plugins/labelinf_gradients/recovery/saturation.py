@@ -70,7 +70,8 @@ def settle(
             answers.residual[row] = min(share.min(initial=np.inf) for _, share in found)
             labels = problem.take(np.full(len(scales), row)).labels(scales)
             _span(answers, row, scales, labels)
-            turning[row] = bool(turned(labels, answers.labels[row].argmax(), precision).any())
+            own = np.broadcast_to(answers.labels[row], labels.shape)
+            turning[row] = bool(turned(labels, own, pattern.zero, precision).any())
     return turning
 
 

@@ -33,7 +33,7 @@ from labelinf_gradients.recovery.polish import polish
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import FLOAT64, GradientPrecision, Recovery, RecoveryStatus
 from labelinf_gradients.recovery.scaled import solve_scaled
-from labelinf_gradients.recovery.tensors import as_array, least_of, precision_of
+from labelinf_gradients.recovery.tensors import as_array, precision_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,9 +78,9 @@ def recover(
     if hasattr(weights, "weight"):
         weights, bias = weights.weight, getattr(weights, "bias", None) if bias is None else bias
     bias = None if bias is None else as_array(bias)
-    if precision is None:
-        precision = precision_of(gradients)
-    least = least_of(gradients)
+    stored = precision_of(gradients)  # halves may come as float32
+    precision = stored if precision is None else precision
+    least = max(stored.least, precision.least)
     gradients, weights = _checked(as_array(gradients), as_array(weights), bias)
     broken = ~np.isfinite(gradients).all(axis=(1, 2))
     parts = factor(np.where(broken[:, None, None], 0, gradients), nonnegative=nonnegative)

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, GradientPrecision
 
-__all__ = ["FORMATS", "as_array", "format_of", "least_of", "precision_of", "rounded_to"]
+__all__ = ["FORMATS", "as_array", "format_of", "precision_of", "rounded_to"]
 
 FORMATS = {"float32": FLOAT32, "float64": FLOAT64, "float16": FLOAT16, "bfloat16": BFLOAT16}
-_LEAST = {"float16": 2.0**-14, "bfloat16": 2.0**-126}  # smallest numbers at full precision
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -32,12 +31,6 @@ def format_of(values: Any) -> str:
 def precision_of(values: Any) -> GradientPrecision:
     """Return how exactly the entries of an array or a tensor are known, by its type."""
     return FORMATS.get(format_of(values), FLOAT64)
-
-
-def least_of(values: Any) -> float:
-    """Return the smallest number that the type of an array or a tensor holds at full precision."""
-    name = format_of(values)
-    return _LEAST.get(name, float(np.finfo(np.float32 if name == "float32" else np.float64).tiny))
 
 
 def rounded_to(values: NDArray[Any], name: str) -> NDArray[Any]:

@@ -149,7 +149,7 @@ class GridNoise(NoiseModel):
         Halves all go the same way, so that values ``J`` steps apart are never more than ``ceil(J)`` apart afterwards.
         """
         step = decimal(self.step)
-        if values.dtype == object or step.numerator & (step.numerator - 1) or step.denominator & (step.denominator - 1):
+        if values.dtype == object or (step.numerator * step.denominator).bit_count() != 1:  # no power of two
             return np.array([_nearest(value, step) for value in values], dtype=np.int64)
         with np.errstate(over="ignore"):
             ratio = np.clip(np.nan_to_num(np.asarray(values, dtype=np.float64) / self.step), -_WIDEST, _WIDEST)

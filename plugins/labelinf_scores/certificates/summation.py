@@ -129,8 +129,7 @@ class SpreadSum:
     def _pairwise(
         self, base: NDArray[np.floating], terms: Mapping[int, Spread], places: Sequence[int], start: int, stop: int
     ) -> Spread:
-        first = bisect.bisect_left(places, start)
-        if first == len(places) or places[first] >= stop:
+        if bisect.bisect_left(places, start) == bisect.bisect_left(places, stop):
             known = to_fixed(float(np.add.reduce(base[start:stop])))
             return Spread(known, known, 0)
         if stop - start <= _BLOCK:

@@ -246,7 +246,7 @@ class Perturbed(ScoreEffect):
             magnified = told.magnification / (keep - lost)
             told = attrs.evolve(told, debiased=True, magnification=magnified, noise_bound=math.inf, grid=0.0)
         told = self._anew(told, keep) if self.fresh else told
-        if sum(1 for _ in told.private_noise()) < sum(1 for _ in facts.private_noise()):
+        if len(tuple(told.private_noise())) < len(tuple(facts.private_noise())):
             told = attrs.evolve(told, label_epsilon=math.inf, label_delta=0.0)
         return told if self.fresh else self._once(told)
 

@@ -43,7 +43,7 @@ def mean_free_rest(costs: np.ndarray, labels: np.ndarray, steps: np.ndarray) -> 
 def designs(draw: st.DrawFn) -> tuple[str, np.ndarray, np.ndarray, int]:
     """Rows at random places among neutral ones: float costs near multiples of a unit, and their steps."""
     dtype = draw(st.sampled_from(["float64", "float32"]))
-    n = draw(st.sampled_from([1, 5, 9, 40, 130, 300, 700]))
+    n = draw(st.sampled_from([1, 5, 9, 40, 128, 130, 300, 700]))
     m = draw(st.integers(1, min(n, 7)))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     coarse = draw(st.integers(0, 12))  # the unit, in last places of the sum of the neutral rows
@@ -89,6 +89,14 @@ def test_multiples_of_the_unit_pass_through_the_rounding_untouched() -> None:
 
     assert rest.width == 0
     assert rest.top == 15 * to_fixed(unit)
+
+
+@pytest.mark.parametrize("order", ["numpy", "sequential"])
+def test_a_sum_of_known_costs_is_one_number_to_which_no_label_adds(order: str) -> None:
+    base = np.random.default_rng(3).random(700)
+    told = float(np.add.reduce(base)) if order == "numpy" else float(np.cumsum(base)[-1])
+    known = to_fixed(told)
+    assert SpreadSum(unit=to_fixed(2.0**-60), bits=53, order=order).total(base, {}) == Spread(known, known, 0)
 
 
 def test_a_tie_that_labels_decide_is_charged_in_full() -> None:
