@@ -48,7 +48,8 @@ class BoardCheck:
         remedy = BoardRemedy.of(report, gain, queries)
         column = f" --column {asked.column}" if asked.column else ""
         labels = f"{asked.table}{column}"
-        again = f"labelinf check {asked.thing} {labels} --gain {100 * (remedy.wider or gain):g}% --deploy board"
+        budget = f" --queries {queries}" if queries else ""
+        again = f"labelinf check {asked.thing} {labels}{budget} --gain {100 * (remedy.wider or gain):g}% --deploy board"
         return Checked(
             what=f"{scorer} on {data.title}",
             decision=report.decision,

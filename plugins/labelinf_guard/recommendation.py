@@ -34,7 +34,7 @@ __all__ = ["WORTH", "ContestSpread", "Recommendation", "apart", "honest", "recom
 _TEAMS, _SKILL, _SPREAD, _DISAGREE = 40, 0.86, 0.017, 0.141
 _CONTESTS = 100
 _PRICE = 7.0  #: bits of an honest answer of three decimals to plan with
-WORTH = 0.6  #: a rank correlation, below which most of what is told is chance
+WORTH = 0.5  #: a rank correlation, below which most of what is told is chance
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ the function on a secret part of the rows, which is proved whatever the function
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import attrs
@@ -74,14 +75,12 @@ class BoardRemedy:
         """Say the remedy and what honest users pay."""
         if self.worth is None:
             return f"none that is proved leaves the board useful: {self.why}"
-        blind = 100 * max(self.report.data.prior)
-        most = min(100.0, blind + 100 * self.worth.proves)
-        kendall = self.worth.kendall
-        ranks = "" if kendall is None else f"; honest teams' ranking keeps {kendall.text(2)} of 1"
+        kendall, gain = self.worth.kendall, math.ceil(1000 * self.worth.proves - 1e-9) / 10
+        ranks = "" if kendall is None else f"; it keeps {kendall.text(2)} of 1 of honest teams' ranking"
         what = "a guarded board that runs your function" if self.own else "a guarded board"
         return (
-            f"{what} ({self.worth.policy}): attackers guess at most {most:.1f} % (a blind guess: {blind:.1f} %), "
-            f"all teams together, {self.worth.answers} answers{ranks}"
+            f"{what} ({self.worth.policy}): attackers gain at most {gain:.1f} points over what they know anyway, all "
+            f"teams together, in {self.worth.answers} answers{ranks}"
         )
 
     def lines(self) -> Iterator[str]:
