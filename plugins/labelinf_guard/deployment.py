@@ -22,6 +22,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs.faults import strict_converter
 from labelinf_data.table import read_rows
 from labelinf_guard.board import Board
+from labelinf_guard.certificate.statement import points
 from labelinf_guard.files import write_private
 from labelinf_guard.metrics import UnscorableError
 from labelinf_guard.policy import BoardPart, Policy
@@ -84,7 +85,7 @@ def deployed_board(folder: Path, asked: CheckQuestion, scorer: str, remedy: Boar
             proved, expected = begun.recommendation().proves, begun.expected
     columns = ("prediction",) if expected.classes_predicted else expected.classes
     return (
-        f"begun: {board}; attackers gain {100 * proved:.1f} points at most. Its folder holds the labels: keep it to "
+        f"begun: {board}; attackers gain at most {points(proved)} points. Its folder holds the labels: keep it to "
         f"yourself. A submission is a CSV file with the columns id, {', '.join(columns)}.",
         f"labelinf guard serve {board}",
     )

@@ -6,12 +6,12 @@ the function on a secret part of the rows, which is proved whatever the function
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import attrs
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_guard.certificate.statement import points
 from labelinf_guard.plan import PlanQuestion, PolicyRow, table
 from labelinf_guard.recommendation import WORTH, Recommendation
 from labelinf_scores.audit.report import ScorerReport
@@ -75,11 +75,11 @@ class BoardRemedy:
         """Say the remedy and what honest users pay."""
         if self.worth is None:
             return f"none that is proved leaves the board useful: {self.why}"
-        kendall, gain = self.worth.kendall, math.ceil(1000 * self.worth.proves - 1e-9) / 10
+        kendall = self.worth.kendall
         ranks = "" if kendall is None else f"; it keeps {kendall.text(2)} of 1 of honest teams' ranking"
         what = "a guarded board that runs your function" if self.own else "a guarded board"
         return (
-            f"{what} ({self.worth.policy}): attackers gain at most {gain:.1f} points over what they know anyway, all "
+            f"{what} ({self.worth.policy}): attackers gain at most {points(self.worth.proves)} points over what they know anyway, all "
             f"teams together, in {self.worth.answers} answers{ranks}"
         )
 
