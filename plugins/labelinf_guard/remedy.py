@@ -79,8 +79,8 @@ class BoardRemedy:
         ranks = "" if kendall is None else f"; it keeps {kendall.text(2)} of 1 of honest teams' ranking"
         what = "a guarded board that runs your function" if self.own else "a guarded board"
         return (
-            f"{what} ({self.worth.policy}): attackers gain at most {points(self.worth.proves)} points over what they know anyway, all "
-            f"teams together, in {self.worth.answers} answers{ranks}"
+            f"{what} ({self.worth.policy}): attackers gain at most {points(self.worth.proves)} points over what they "
+            f"know anyway, all teams together, in {self.worth.answers} answers{ranks}"
         )
 
     def lines(self) -> Iterator[str]:
