@@ -92,9 +92,9 @@ def audit(folder: Path, lines: list[str], *more: str) -> Result:
     return cli("outputs", "--probabilities", predictions, "--seal", str(folder / "sealed.json"), *more)
 
 
-def response(epsilon: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
+def response(epsilon: float, seed: int = 0) -> Callable[[NDArray[Any]], NDArray[Any]]:
     """Randomised response that draws anew at every call."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seed)
     return lambda y: perturb(y, epsilon, 2, rng)
 
 
@@ -133,24 +133,24 @@ def test_without_a_claim_a_leak_ends_with_status_one(plan: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_randomised_response_is_not_refuted_and_the_references_choose_the_attack(plan: Path) -> None:
-    mechanism = response(1.0)
-    lines = trained(plan / "training.csv", plan / "query.csv", mechanism)
-    others = [
-        write(plan / f"q{r}.csv", "record,no,yes", trained(plan / f"reference-{r}.csv", plan / "query.csv", mechanism))
-        for r in range(1, 5)
-    ]
+    """A true claim is refuted in one audit of twenty at most: of eight models, more than two have a probability of .6 %."""
+    said = []
+    for seed in range(8):
+        mechanism = response(1.0, seed)
+        lines = trained(plan / "training.csv", plan / "query.csv", mechanism)
+        given = references(plan, 4, mechanism)
+        said += [audit(plan, lines, "--epsilon", "1", *given), audit(plan, lines, "--epsilon", "1")]
 
-    given = [text for path in others for text in ("--reference", path)]
-    result = audit(plan, lines, "--epsilon", "1", *given)
-    alone = audit(plan, lines, "--epsilon", "1")
-
-    assert result.exit_code == 0, result.output
-    assert flat(result).startswith("leaks NOT REFUTED: epsilon = 1 was claimed, epsilon >= 0.85 is proved")
-    assert "learned, 100 guesses, chosen on 4 reference models" in result.output
-    assert "Power against twice the claim, epsilon = 2: 98.6%" in result.output
-    assert alone.exit_code == 0, alone.output
-    assert flat(alone).startswith("leaks NOT REFUTED: epsilon = 1 was claimed")
+    chosen, fixed = said[::2], said[1::2]
+    for results in (chosen, fixed):
+        refuted = ["leaks REFUTED: epsilon = 1" in flat(result) for result in results]
+        assert [result.exit_code == 1 for result in results] == refuted
+        assert sum(refuted) <= 2
+    assert all(result.exit_code in (0, 1) for result in fixed)
+    assert all("guesses, chosen on 4 reference models" in result.output for result in chosen)
+    assert all("Power against twice the claim, epsilon = 2: 98.6%" in result.output for result in fixed)
 
 
 def test_a_model_that_learns_no_single_label_is_cleared_of_a_claim_because_the_control_comes_out(plan: Path) -> None:
@@ -287,7 +287,7 @@ def test_ids_that_stand_there_twice_or_not_at_all_are_one_sentence(plan: Path) -
     assert "1 record ids stand there more than once" in str(audit(plan, [*lines, lines[0]]).exception)
     canaries = set(read_seal(str(plan / "sealed.json")).records)
     fewer = [line for line in lines if line.split(",")[0] not in sorted(canaries)[:3]]
-    assert "lacks 3 of 100 planted records" in str(audit(plan, fewer).exception)
+    assert "lacks 3 of 100 records" in str(audit(plan, fewer).exception)
     bare = write(plan / "b.csv", "no,yes", [line.split(",", 1)[1] for line in lines])
     result = cli("outputs", "--probabilities", bare, "--seal", str(plan / "sealed.json"))
     assert "has no column 'record': predictions are joined with what was planted on its ids" in str(result.exception)
