@@ -5,9 +5,11 @@ Usage::
     python benchmarks/outputs.py memorising       # ceilings, placebo: breast cancer, randomised response, epsilon 1
     python benchmarks/outputs.py best-epoch       # the published attack beside the calibrated one, at the best epoch
     python benchmarks/outputs.py defences         # utility, strongest attack, epsilon and certificate of every defence
+    python benchmarks/outputs.py shown            # rounded, first classes, the predicted class
     python benchmarks/outputs.py learned          # the learned attack beside calibration and likelihood ratios
     python benchmarks/outputs.py coverage         # how often the bound is wrong, and what it proves
     python benchmarks/outputs.py power            # how often a claim of half the truth is refuted
+    python benchmarks/outputs.py victims          # models that people have against a claim of 1
     python benchmarks/outputs.py observational    # why there is no audit without canaries
     python benchmarks/outputs.py regression       # planted values, behind RRonBins and behind nothing
     python benchmarks/outputs.py road             # whole audits with an attack that is chosen on references
@@ -25,6 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import attrs
 import numpy as np
 from scipy.stats import binom
 from sklearn.datasets import load_diabetes
@@ -51,6 +54,7 @@ from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.predictions import log_softmax
+from labelinf_outputs.audit.trained import trained
 from labelinf_outputs.defences.alibi import Alibi
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.lp_2st import Lp2st
@@ -235,6 +239,26 @@ def rows(data: LabelSet, canaries: float, epochs: int, pipelines: Sequence[Seque
         )
 
 
+@attrs.frozen(kw_only=True)
+class FirstClasses(OutputDefence):
+    """Shows the likeliest classes, what ties with the last of them too; the others share what is left."""
+
+    shown: int = 3
+
+    def release(self, probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Keep the likeliest."""
+        kept = probabilities >= np.sort(probabilities, axis=1)[:, [-self.shown]]
+        left = 1 - (probabilities * kept).sum(axis=1, keepdims=True)
+        return np.where(kept, probabilities, left / np.maximum((~kept).sum(axis=1, keepdims=True), 1))
+
+
+def shown() -> None:
+    """What is guessed where less is shown."""
+    one = RoundedOutputs(decimals=1)
+    rows(CensusLike().load(), 0.05, 40, [[], [one], [TopOneOnly()]])
+    rows(Digits().load(), 0.1, 60, [[], [one], [FirstClasses()], [one, FirstClasses()], [TopOneOnly()]])
+
+
 def coverage(audits: int = 2000) -> None:
     """How often the bound of committed guesses is above the truth, 5 % at most by its proof, and what it proves.
 
@@ -350,6 +374,23 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
         print(
             f"  randomised response, epsilon {epsilon:3}: proved {np.mean(proved):.2f} (largest {max(proved):.2f}), "
             f"above the truth in {interval(wrong, audits)}; {dict(words)}"
+        )
+
+
+def victims(audits: int = 10, claimed: float = 1.0) -> None:
+    """Audit models that people have as one command does; what takes an epsilon is given the claimed one."""
+    builder, data, claim = Builder(Host.load(strict=True)), BreastCancer().load(), PrivacyClaim(epsilon=claimed)
+    for name in ("mlp", "forest", "boosting", "neighbours", "logistic", "dp-forest", "dp-bayes"):
+        words, proved, accuracies = Counter[str](), [], []
+        for seed in range(audits):
+            planted, accuracy = trained(name, data, claim, seed)
+            found = audit_outputs(planted, builder, claim=claim, rng=np.random.default_rng(seed)).decision
+            words[(found.claimed or found.word).value] += 1
+            proved.append(found.level)
+            accuracies.append(accuracy)
+        print(
+            f"  {name:11} {np.mean(accuracies):.1%} of unseen records right, proved {np.mean(proved):.2f} "
+            f"(largest {max(proved):.2f}); {dict(words)}"
         )
 
 
@@ -469,9 +510,11 @@ SECTIONS = {
     "memorising": memorising,
     "best-epoch": best_epoch,
     "defences": defences,
+    "shown": shown,
     "learned": learned,
     "coverage": coverage,
     "power": power,
+    "victims": victims,
     "observational": observational,
     "regression": regression,
     "road": road,

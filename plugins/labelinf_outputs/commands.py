@@ -275,7 +275,8 @@ def _trained(
     with steps("training") as progress:
         progress(victim, 1)
         planted, accuracy = trained(victim, load_labels(builder, labels, "--labels"), claim, seed)
-    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.", err=True)
+    of_records = " What is tested is labels: a claim about whole records says more." if claim.made else ""
+    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.{of_records}", err=True)
     return planted
 
 

@@ -135,7 +135,7 @@ def test_without_a_claim_a_leak_ends_with_status_one(plan: Path) -> None:
 
 @pytest.mark.long
 def test_randomised_response_is_not_refuted_and_the_references_choose_the_attack(plan: Path) -> None:
-    """A true claim is refuted in one audit of twenty at most: of eight models, more than two have a probability of .6 %."""
+    """A true claim is refuted in one audit of twenty at most: more than two of eight with a probability of .6 %."""
     said = []
     for seed in range(8):
         mechanism = response(1.0, seed)
