@@ -58,7 +58,7 @@ class ObservedModel(AuditDecision):
     def lines(self) -> Iterator[str]:
         """Yield what was seen, for a terminal."""
         yield from wrapped(f"{self.word.value}  {self.says}")
-        by = f"what it favours more than {self.references} references" if self.references else "its prediction"
+        by = f"what it favours more than references, {self.references}" if self.references else "its prediction"
         yield f"guessed by {by}"
         yield f"  trained on      {share(self.trained)}"
         yield f"  not trained on  {share(self.placebo)}, the placebo"

@@ -291,10 +291,12 @@ def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) 
     header, *body = [cells for _, cells in rows]
     place = header.index(_RECORD) if _RECORD in header else None
     width = 1 if place is None else 2
-    if len(header) != width or any(len(row) != width or any(map(is_missing, row)) for row in body) or not body:
+    wrong = [at for at, row in rows[1:] if len(row) != width or any(map(is_missing, row))]
+    if len(header) != width or wrong or not body:
+        where = f", and row {wrong[0]} does not" if wrong and len(header) == width else ""
         raise InputError(
             f"{path} must have one column, beside 'record' if that is there: a header, and the predicted class of "
-            f"every record below it."
+            f"every record below it{where}."
         )
     predicted = [row[0 if place is None else 1 - place] for row in body]
     if not {*predicted} & {*labels}:

@@ -49,7 +49,7 @@ def trained(victim: str, data: LabelSet, claim: PrivacyClaim, seed: int) -> tupl
     place = {name: k for k, name in enumerate(seal.classes)}
     recipe = Recipe(epsilon=claim.epsilon if math.isfinite(claim.epsilon) else None)
     said, right = [], []
-    for number, planted in enumerate((seal.labels, *seal.references)):
+    for number, planted in enumerate((seal.labels, *seal.references), 1):  # 0 would be the stream of the labels
         rows, mixed = training(seal, planted, ids, texts, _HOW.copies)
         targets = one_hot(np.array([place[mixed[row]] for row in rows], dtype=np.intp), len(place))
         task = gate.seal(TrainingTask(features=data.features[kept[rows]], targets=targets, recipe=recipe))
