@@ -14,7 +14,6 @@ The truth and the secret of the run, which its record holds, serve to grade the 
 from __future__ import annotations
 
 import csv
-import functools
 import html
 import io
 import json
@@ -152,8 +151,9 @@ def attacked_run(
                 f"the labels {facts.title!r} of this run {told}; give them again, with the same features and groups: "
                 f"--labels FILE, or in Python labelinf.audit_record(y, run)."
             )
-        said = functools.partial(progress, of=len(private) * len(files))
-        yield from attacked(files, results.plan, builder, known[facts.content], facts.digest, said)
+        yield from attacked(
+            files, results.plan, builder, known[facts.content], facts.digest, progress=progress, sets=len(private)
+        )
 
 
 def attacked(
@@ -162,7 +162,9 @@ def attacked(
     builder: Builder,
     data: LabelSet,
     digest: str,
-    progress: Callable[[str], None] = lambda file: None,
+    *,
+    progress: Callable[[str, int], None] = lambda file, of: None,
+    sets: int = 1,
 ) -> Iterator[Attacked]:
     """Attack every file of a run and yield what came out; what one shows of the attacks serves for the others too.
 
@@ -172,7 +174,8 @@ def attacked(
         builder: Builds the components, for the adversary too.
         data: The private labels, to grade him.
         digest: Their name in the plan.
-        progress: Called with the name of every file before it is attacked.
+        progress: Called before every file with its name and how many there are, of all sets of labels.
+        sets: How many sets of labels there are.
     """
     from scipy import stats
 
@@ -181,7 +184,7 @@ def attacked(
     title = next(facts.title for facts in plan.labels if facts.digest == digest)
     adversary = _Adversary(bench=TrialRunner(builder=builder), data=data, counts=counts, plan=plan)
     for name, text in files.items():
-        progress(name)
+        progress(name, sets * len(files))
         found = readings(name, text, cells, title)
         assumed = list(islice(dict.fromkeys(_NAME.findall(text)), _NAMES)) or ["0" * 64]
         right = [int(np.sum(adversary.guess(found, each) == truth)) for each in assumed] if found else [0]
