@@ -107,6 +107,17 @@ def test_a_model_that_memorises_is_refuted_from_an_empty_folder(plan: Path) -> N
     assert max(map(len, result.output.splitlines())) <= 80
 
 
+@pytest.mark.parametrize(("name", "right"), [("no", 100), ("yes", 0), ("score", 0)])
+def test_one_column_is_about_the_class_that_its_header_names(plan: Path, name: str, right: int) -> None:
+    seal = read_seal(str(plan / "sealed.json"))
+    told = {record: 1 - label for record, label in zip(seal.records, seal.labels, strict=True)}
+    lines = [f"{record},{0.1 + 0.8 * told.get(record, 0)}" for record in (*seal.records, *seal.control)]
+    predictions = write(plan / "p.csv", f"record,{name}", lines)
+    shown = ("--seal", str(plan / "sealed.json"), "--attack", "lia-threshold")
+
+    assert f"{right}/100" in cli("outputs", "--probabilities", predictions, *shown).output
+
+
 def test_what_plant_says_fits_in_80_columns_whatever_the_folder_and_is_json_for_a_program(
     data: str, tmp_path: Path
 ) -> None:
