@@ -5,9 +5,11 @@ Usage::
     python benchmarks/outputs.py memorising       # ceilings, placebo: breast cancer, randomised response, epsilon 1
     python benchmarks/outputs.py best-epoch       # the published attack beside the calibrated one, at the best epoch
     python benchmarks/outputs.py defences         # utility, strongest attack, epsilon and certificate of every defence
+    python benchmarks/outputs.py shown            # rounded, first classes, the predicted class
     python benchmarks/outputs.py learned          # the learned attack beside calibration and likelihood ratios
     python benchmarks/outputs.py coverage         # how often the bound is wrong, and what it proves
     python benchmarks/outputs.py power            # how often a claim of half the truth is refuted
+    python benchmarks/outputs.py victims          # models that people have against a claim of 1
     python benchmarks/outputs.py observational    # why there is no audit without canaries
     python benchmarks/outputs.py regression       # planted values, behind RRonBins and behind nothing
     python benchmarks/outputs.py road             # whole audits with an attack that is chosen on references
@@ -25,7 +27,9 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import attrs
 import numpy as np
+from scipy.stats import binom
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import RandomForestRegressor
 
@@ -48,7 +52,9 @@ from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.committed import commit
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted
+from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.predictions import log_softmax
+from labelinf_outputs.audit.trained import trained
 from labelinf_outputs.defences.alibi import Alibi
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.lp_2st import Lp2st
@@ -233,6 +239,26 @@ def rows(data: LabelSet, canaries: float, epochs: int, pipelines: Sequence[Seque
         )
 
 
+@attrs.frozen(kw_only=True)
+class FirstClasses(OutputDefence):
+    """Shows the likeliest classes, what ties with the last of them too; the others share what is left."""
+
+    shown: int = 3
+
+    def release(self, probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Keep the likeliest."""
+        kept = probabilities >= np.sort(probabilities, axis=1)[:, [-self.shown]]
+        left = 1 - (probabilities * kept).sum(axis=1, keepdims=True)
+        return np.where(kept, probabilities, left / np.maximum((~kept).sum(axis=1, keepdims=True), 1))
+
+
+def shown() -> None:
+    """What is guessed where less is shown."""
+    one = RoundedOutputs(decimals=1)
+    rows(CensusLike().load(), 0.05, 40, [[], [one], [TopOneOnly()]])
+    rows(Digits().load(), 0.1, 60, [[], [one], [FirstClasses()], [one, FirstClasses()], [TopOneOnly()]])
+
+
 def coverage(audits: int = 2000) -> None:
     """How often the bound of committed guesses is above the truth, 5 % at most by its proof, and what it proves.
 
@@ -291,16 +317,36 @@ def proofs(hits: np.ndarray, claim: PrivacyClaim, n_classes: int, m: int) -> tup
 
 
 def power(audits: int = 10_000, m: int = 300) -> None:
-    """How often a claim is refuted of a mechanism that is twice as loud, or that draws replaced labels from all."""
+    """How often a claim is refuted of a mechanism that is twice as loud, or that draws replaced labels from all.
+
+    Beside it the most that any test at 5 % reaches against the first. Randomised response of the claim keeps the claim,
+    so no valid test has more power than the best one of it against randomised response of twice that (Neyman and
+    Pearson): the number of right guesses is all that tells them apart, and lots are drawn at the edge.
+    """
     rng = np.random.default_rng(1)
-    for n_classes in (2, 10):
+    for n_classes in (2, 5, 10, 100):
         for claimed in (0.3, 0.5, 1.0, 2.0):
             shares = []
             for true in (2 * claimed, effective_epsilon(claimed, n_classes)):
                 hits = answers("response", PrivacyClaim(epsilon=true), n_classes, (audits, m), rng)
                 proved, _ = proofs(hits, PrivacyClaim(epsilon=claimed), n_classes, m)
                 shares.append(interval(int((proved > claimed).sum()), audits))
-            print(f"  K = {n_classes:2} m = {m} claim {claimed}: twice {shares[0]}, resampled {shares[1]}")
+            test = Power(claim=PrivacyClaim(epsilon=claimed), n_classes=n_classes)
+            sizes = (int(size) for size in np.geomspace(10, 20_000, 2000))
+            enough = next(size for size in sizes if test.of(size, 2 * claimed) >= 0.99)
+            print(
+                f"  K = {n_classes:3} m = {m} claim {claimed}: twice {shares[0]}, no test more than "
+                f"{most_power(claimed, n_classes, m):.4f}, 99 % from about {enough} canaries; resampled {shares[1]}"
+            )
+
+
+def most_power(claimed: float, n_classes: int, m: int) -> float:
+    """Return the power of the best test at 5 % of randomised response with ``claimed`` against twice that."""
+    null, loud = (binom(m, epsilon_bounds.label_dp_ceiling(level, n_classes)) for level in (claimed, 2 * claimed))
+    counts = np.arange(m + 2)
+    edge = int(np.argmax(null.sf(counts - 1) <= epsilon_bounds.BETA)) - 1
+    lot = (epsilon_bounds.BETA - null.sf(edge)) / null.pmf(edge)
+    return float(loud.sf(edge) + lot * loud.pmf(edge))
 
 
 def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
@@ -328,6 +374,23 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
         print(
             f"  randomised response, epsilon {epsilon:3}: proved {np.mean(proved):.2f} (largest {max(proved):.2f}), "
             f"above the truth in {interval(wrong, audits)}; {dict(words)}"
+        )
+
+
+def victims(audits: int = 10, claimed: float = 1.0) -> None:
+    """Audit models that people have as one command does; what takes an epsilon is given the claimed one."""
+    builder, data, claim = Builder(Host.load(strict=True)), BreastCancer().load(), PrivacyClaim(epsilon=claimed)
+    for name in ("mlp", "forest", "boosting", "neighbours", "logistic", "dp-forest", "dp-bayes"):
+        words, proved, accuracies = Counter[str](), [], []
+        for seed in range(audits):
+            planted, accuracy = trained(name, data, claim, seed)
+            found = audit_outputs(planted, builder, claim=claim, rng=np.random.default_rng(seed)).decision
+            words[(found.claimed or found.word).value] += 1
+            proved.append(found.level)
+            accuracies.append(accuracy)
+        print(
+            f"  {name:11} {np.mean(accuracies):.1%} of unseen records right, proved {np.mean(proved):.2f} "
+            f"(largest {max(proved):.2f}); {dict(words)}"
         )
 
 
@@ -447,9 +510,11 @@ SECTIONS = {
     "memorising": memorising,
     "best-epoch": best_epoch,
     "defences": defences,
+    "shown": shown,
     "learned": learned,
     "coverage": coverage,
     "power": power,
+    "victims": victims,
     "observational": observational,
     "regression": regression,
     "road": road,

@@ -237,7 +237,7 @@ def game_options(function: Any) -> Any:
     """Add everything that a command line can say of a game: labels by name or in numbers, channel and defences."""
     return _with(
         function,
-        click.option("--records", type=click.IntRange(min=2), help="N, how many private labels there are."),
+        click.option("--records", type=click.IntRange(2, 10**8), help="N, how many private labels there are."),
         click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K, with --records."),
         click.option(
             "--shares",

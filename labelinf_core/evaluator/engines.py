@@ -130,7 +130,7 @@ def read_engine(text: str, workers: int | None) -> Engine:
     if text.endswith(".toml"):
         try:
             tables = tomllib.loads(read_regular(text).decode("utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise InputError(f"--executor {text}: it cannot be read ({type(error).__name__}: {error}).") from error
     try:
         engine = strict_converter().structure(tables, Engine)

@@ -108,7 +108,7 @@ def _checked(data: object, source: Spec) -> LabelSet:
         raise PluginError(f"labels {source}: the source gave a LabelSet whose fields are not of their types.")
     data = LabelSet(**{field.name: getattr(data, field.name) for field in attrs.fields(LabelSet)})
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
-        raise InputError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")
+        raise PluginError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")
     if data.groups is not None and data.groups.shape != labels.shape:
         raise InputError(
             f"labels {source} are {labels.size}, and {data.groups.size} have a group; every one needs its own."

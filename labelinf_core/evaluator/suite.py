@@ -103,6 +103,9 @@ def _home(host: Host, kind: Kind, written: object) -> str | None:
         return None
 
 
+MOST_TRIALS = 1_000_000  #: of a cell
+
+
 @attrs.frozen(kw_only=True)
 class Suite:
     """What a suite file says, before any name in it is looked up.
@@ -117,7 +120,7 @@ class Suite:
 
     matrix: list[Matrix] = attrs.field(validator=attrs.validators.min_len(1))
     title: str = ""
-    trials: int = attrs.field(default=20, validator=attrs.validators.ge(1))
+    trials: int = attrs.field(default=20, validator=[attrs.validators.ge(1), attrs.validators.le(MOST_TRIALS)])
     seed: int = attrs.field(default=0, validator=attrs.validators.ge(0))
     left_out: tuple[str, ...] = ()
 
@@ -178,7 +181,7 @@ def _inert(host: Host) -> frozenset[str]:
 def _parsed(text: str, name: str) -> Suite:
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # whole numbers of thousands of digits are no TOMLDecodeError
         raise InputError(f"{name} is not valid TOML: {error}.") from error
     matrices = tables.get("matrix")
     if isinstance(matrices, list):

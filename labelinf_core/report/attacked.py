@@ -151,13 +151,22 @@ def attacked_run(
                 f"the labels {facts.title!r} of this run {told}; give them again, with the same features and groups: "
                 f"--labels FILE, or in Python labelinf.audit_record(y, run)."
             )
-        for name, text in files.items():
-            progress(name, len(private) * len(files))
-            yield from attacked({name: text}, results.plan, builder, known[facts.content], facts.digest)
+        yield from attacked(
+            files, results.plan, builder, known[facts.content], facts.digest, progress=progress, sets=len(private)
+        )
 
 
-def attacked(files: Mapping[str, str], plan: Plan, builder: Builder, data: LabelSet, digest: str) -> Iterator[Attacked]:
-    """Attack every file of a run and yield what came out.
+def attacked(
+    files: Mapping[str, str],
+    plan: Plan,
+    builder: Builder,
+    data: LabelSet,
+    digest: str,
+    *,
+    progress: Callable[[str, int], None] = lambda file, of: None,
+    sets: int = 1,
+) -> Iterator[Attacked]:
+    """Attack every file of a run and yield what came out; what one shows of the attacks serves for the others too.
 
     Args:
         files: Their texts by name.
@@ -165,6 +174,8 @@ def attacked(files: Mapping[str, str], plan: Plan, builder: Builder, data: Label
         builder: Builds the components, for the adversary too.
         data: The private labels, to grade him.
         digest: Their name in the plan.
+        progress: Called before every file with its name and how many there are, of all sets of labels.
+        sets: How many sets of labels there are.
     """
     from scipy import stats
 
@@ -173,6 +184,7 @@ def attacked(files: Mapping[str, str], plan: Plan, builder: Builder, data: Label
     title = next(facts.title for facts in plan.labels if facts.digest == digest)
     adversary = _Adversary(bench=TrialRunner(builder=builder), data=data, counts=counts, plan=plan)
     for name, text in files.items():
+        progress(name, sets * len(files))
         found = readings(name, text, cells, title)
         assumed = list(islice(dict.fromkeys(_NAME.findall(text)), _NAMES)) or ["0" * 64]
         right = [int(np.sum(adversary.guess(found, each) == truth)) for each in assumed] if found else [0]
@@ -336,8 +348,8 @@ class _Adversary:
                 guesses = np.array([guess for guess, _ in shown])
                 same = (guesses == guesses[0]).all(axis=0)
                 right = np.all([guess == truth for guess, truth in shown], axis=0)
-                if len(shown) == _ALIKE and (right.all() or same.all()):
-                    break
+                if not (same | right).any() or (len(shown) == _ALIKE and (right.all() or same.all())):
+                    break  # fewer records with every game: where none is left, none comes back
             self._seen[cell.id, trial] = ~same & right, np.where(same, guesses[0], -1)
         return self._seen[cell.id, trial]
 

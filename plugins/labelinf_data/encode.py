@@ -15,7 +15,7 @@ from labelinf_core.contracts.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["is_missing", "is_number", "label_set"]
+__all__ = ["is_missing", "is_number", "label_set", "one_name_each"]
 
 _MANY = 10  # records, from which on a class each is a mistake
 
@@ -57,7 +57,7 @@ def label_set(
             f"with the labels?"
         )
     if not many:
-        _one_name_each(names, place)
+        one_name_each(names, place)
     index = {name: k for k, name in enumerate(names)}
     return LabelSet(
         labels=np.array([index[value] for value in values], dtype=np.intp),
@@ -75,8 +75,12 @@ def is_missing(value: str) -> bool:
     return value.strip().lower() in ("", "nan")
 
 
-def _one_name_each(names: Sequence[str], place: str) -> None:
-    """Refuse one number under two names: a file that was put together of two would have more classes than it has."""
+def one_name_each(names: Sequence[str], place: str) -> None:
+    """Refuse one number under two names: a file that was put together of two would have more classes than it has.
+
+    Raises:
+        InputError: There is one.
+    """
     numbers: dict[Decimal, str] = {}
     for name in filter(is_number, names):
         other = numbers.setdefault(Decimal(name), name)

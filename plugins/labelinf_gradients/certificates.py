@@ -25,11 +25,10 @@ Example:
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import rel_entr
 
 __all__ = ["bayes_public", "gaussian", "gaussian_overlap", "laplace", "laplace_overlap", "training_mu"]
@@ -62,7 +61,7 @@ def gaussian(mu: float, prior: Sequence[float]) -> float:
         return sum(_NORMAL.cdf(z) for z in level(log_water)) - 1
 
     reach = mu * (_SPAN + mu) + 40
-    water = brentq(excess, math.log(shares.min()) - reach, math.log(shares.max()) + reach)
+    water = _root(excess, math.log(shares.min()) - reach, math.log(shares.max()) + reach)
     return float(sum(share * _NORMAL.cdf(z + mu) for share, z in zip(shares, level(water), strict=True)))
 
 
@@ -124,7 +123,7 @@ def _informed(nats: float, blind: float) -> float:
     def excess(v: float) -> float:
         return float(rel_entr(v, blind) + rel_entr(1 - v, 1 - blind)) - nats
 
-    return min(1.0, brentq(excess, blind, 1.0) + _ROOT)
+    return min(1.0, _root(excess, blind, 1.0) + _ROOT)
 
 
 def bayes_public(distance: float, n_classes: int) -> float:
@@ -153,3 +152,9 @@ def training_mu(multiplier: float, releases: int) -> float:
         releases: T, how often one sample takes part.
     """
     return math.sqrt(releases) / multiplier
+
+
+def _root(of: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq  # which is slow to import, and most bounds need none
+
+    return float(brentq(of, low, high))

@@ -354,7 +354,7 @@ def read_policy(path: Path) -> Policy:
         ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{path} is not valid TOML: {error}.") from error
     try:
         return strict_converter().structure(tables, Policy)

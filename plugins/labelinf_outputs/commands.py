@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.findings import OutputsAudit
+    from labelinf_outputs.audit.observed import ObservedModel
     from labelinf_outputs.audit.planted import Planted
     from labelinf_outputs.audit.power import Power
     from labelinf_outputs.game.view import View
 
 __all__ = ["outputs", "plant"]
+
+_SHOWN = ("probabilities", "logits", "top_one", "values")  # one option for every kind of prediction
 
 
 @click.command()
@@ -115,6 +118,9 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 )
 @click.option("--values", type=click.Path(), metavar="P", help="Predicted values, where --grid planted values.")
 @click.option("--rounded", type=click.IntRange(min=1), metavar="D", help="The probabilities show D decimals.")
+@click.option(
+    "--observe", type=click.Path(), metavar="R.csv", help="Nothing was planted: columns record, label, seen (0, 1)."
+)
 @click.option("--train", "victim", metavar="MODEL", help="Train this kind of model on --labels, instead of all files.")
 @click.option("--labels", metavar="SOURCE", default="breast-cancer", show_default=True, help="What it is trained on.")
 @click.option("--seal", type=click.Path(), metavar="sealed.json", help="What labelinf plant planted.")
@@ -176,6 +182,7 @@ def outputs(
     seed: int,
     victim: str | None,
     labels: str,
+    observe: str | None,
     timeout: float,
     as_json: bool,
     html: Path | None,
@@ -197,6 +204,10 @@ def outputs(
 
     keep_inputs()
     claim = _claimed(epsilon, delta, mu)
+    if observe is not None:
+        seen = _observed(observe, claim, victim or plan or attacks or gate or html or owner, given)
+        tell(seen.document(), seen.lines(), as_json=as_json)
+        context.exit(Exit(seen.status))
     if plan is not None:
         power = _power(claim, plan, given)
         tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
@@ -239,6 +250,18 @@ def _power(claim: PrivacyClaim, n_classes: int, given: Mapping[str, Any]) -> Pow
     return Power(claim=claim, n_classes=n_classes)
 
 
+def _observed(records: str, claim: PrivacyClaim, others: object, given: Mapping[str, Any]) -> ObservedModel:
+    """Look at a finished model in which nothing was planted."""
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_outputs.audit.observed import observe
+
+    known = (*_SHOWN[:3], "rounded", "files")
+    if claim.made or others or any(value for name, value in given.items() if name not in known):
+        raise InputError("--observe proves nothing: it goes with predictions, --rounded and --reference alone.")
+    predictions, view = _declared([given[name] for name in _SHOWN], given["rounded"])
+    return observe(predictions, records, given["files"], view=view)
+
+
 def _trained(
     victim: str, labels: str, claim: PrivacyClaim, builder: Builder, seed: int, given: Mapping[str, Any]
 ) -> Planted:
@@ -252,7 +275,8 @@ def _trained(
     with steps("training") as progress:
         progress(victim, 1)
         planted, accuracy = trained(victim, load_labels(builder, labels, "--labels"), claim, seed)
-    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.", err=True)
+    of_records = " What is tested is labels: a claim about whole records says more." if claim.made else ""
+    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.{of_records}", err=True)
     return planted
 
 
@@ -272,9 +296,7 @@ def _write_pages(
 
 def _read(given: Mapping[str, Any]) -> Planted:
     """Read what the options name."""
-    predictions, view = _declared(
-        (given["probabilities"], given["logits"], given["top_one"], given["values"]), given["rounded"]
-    )
+    predictions, view = _declared([given[name] for name in _SHOWN], given["rounded"])
     if given["seal"] is not None:
         return _sealed(predictions, view, given)
     return _by_hand(predictions, view, given)

@@ -31,7 +31,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import scipy.optimize
+import scipy
 from numpy.typing import NDArray
 
 from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile, Profile

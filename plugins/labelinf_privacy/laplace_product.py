@@ -30,7 +30,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-import scipy.fft
+import scipy
 from numpy.typing import NDArray
 
 __all__ = ["LaplaceProduct", "geometric_delta", "one_answer_delta"]

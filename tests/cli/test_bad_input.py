@@ -87,6 +87,23 @@ def test_malformed_toml_names_file_and_line(labelinf: Labelinf, tmp_path: Path) 
     assert told(labelinf("matrix", "bad.toml")).startswith("bad.toml is not valid TOML: Invalid value (at line 2")
 
 
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ("trials = 1e23", "trials: expected int, got 1e+23"),
+        (f"trials = {10**23}", f"trials={10**23} must be <= 1000000"),
+        (f"seed = {'7' * 5000}", "is not valid TOML: Exceeds the limit (4300 digits)"),
+    ],
+)
+def test_a_number_beyond_all_measure(
+    labelinf: Labelinf, suite: str, tmp_path: Path, written: str, sentence: str
+) -> None:
+    table = Path(suite).read_text()
+    (tmp_path / "huge.toml").write_text(f"{written}\n{table[table.index('[[matrix]]') :]}")
+
+    assert sentence in told(labelinf("matrix", "huge.toml", "--out", "run"))
+
+
 def test_an_output_directory_that_cannot_be_written(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 

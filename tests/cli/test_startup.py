@@ -35,6 +35,16 @@ def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
     assert len(done.stdout.splitlines()) > 5
 
 
+@pytest.mark.long
+def test_bounds_need_no_library_that_is_slow_to_import() -> None:
+    slow = ("sklearn", "pandas", "scipy.stats", "scipy.optimize", "diffprivlib")
+    code = PROBE.format(arguments=["bounds", "--records", "300"], heavy=slow)
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "IMPORTED"
+
+
 def test_help_imports_click_and_nothing_else() -> None:
     code = PROBE.format(arguments=["--help"], heavy=("attr", "cattrs", "pluggy", "jinja2", "importlib.metadata"))
 

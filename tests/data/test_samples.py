@@ -14,7 +14,7 @@ def test_an_empty_folder_gets_the_files_of_the_tutorials(tmp_path: Path) -> None
     told = CliRunner().invoke(main, ["samples", str(tmp_path / "new")])
 
     assert told.exit_code == 0, told.output
-    names = ["audit_sklearn.py", "board.py", "labels.csv", "training.csv"]
+    names = ["audit_sklearn.py", "board.py", "labels.csv", "observe_sklearn.py", "training.csv"]
     assert sorted(file.name for file in (tmp_path / "new").iterdir()) == names
     assert (tmp_path / "new" / "labels.csv").read_text().count("\n") == 121
 

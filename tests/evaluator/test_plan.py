@@ -97,6 +97,14 @@ def test_a_fault_is_told_with_its_place(
     assert message in str(caught.value)
 
 
+def test_a_source_whose_labels_are_no_whole_numbers_costs_its_own_cells(plan_of: PlanOf) -> None:
+    plan = plan_of(["fake-coin"], ["none"], labels=["fake-labels", "fake-bad-labels(how='float')"])
+
+    assert len(plan.cells) == 1
+    (said,) = plan.left_out
+    assert said.endswith("at least one integer, got float64(2,). (its cells are left out)")
+
+
 def test_all_faults_come_at_once(builder: Builder) -> None:
     bad = Matrix(labels=["nope"], attacks=["nope", "fake-coin(fails='x')"], defences=["fake-noise(scale=[-1, -2])"],
                      settings={"queries": -1})  # fmt: skip

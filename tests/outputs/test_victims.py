@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
 from typing import Any
 
 import numpy as np
 import pytest
+from diffprivlib.models import LogisticRegression
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
@@ -34,7 +36,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", [*VICTIMS, "sklearn.tree:DecisionTreeClassifier"])
+@pytest.mark.parametrize("name", [*sorted({*VICTIMS} - {"dp-logistic"}), "sklearn.tree:DecisionTreeClassifier"])
 def test_it_learns_and_predicts_probabilities(name: str) -> None:
     given = task([0, 1] * 20)
     trained = train(name, given)
@@ -92,6 +94,35 @@ def test_the_recipe_and_a_seed_reach_a_factory(home: Any) -> None:
 
     assert [item["epochs"] for item in made] == [7, 7, 7]
     assert made[0]["random_state"] == made[1]["random_state"] != made[2]["random_state"]
+
+
+def test_an_epsilon_reaches_a_factory_that_takes_anything_beside_it(home: Any) -> None:
+    """As diffprivlib's own classes do: without it a claim of .1 is tested of a model that keeps its default of 1."""
+    made: list[Any] = []
+
+    class Model:
+        def __init__(self, epsilon: float = 1.0, **others: Any) -> None:
+            made.append((epsilon, others))
+
+        def fit(self, x: Any, y: Any) -> None: ...
+
+        def predict_proba(self, x: Any) -> Any:
+            return np.full((len(x), 2), 0.5)
+
+    home.Model = Model
+    make_victim("userhome:Model").train(task([0, 1], recipe=Recipe(epsilon=0.1)), np.random.default_rng(0))
+
+    assert made == [(0.1, {})]
+
+
+def test_logistic_regression_of_diffprivlib_runs_or_says_which_versions_it_needs() -> None:
+    given = task([0, 1] * 20, recipe=Recipe(epsilon=1.0))
+    with contextlib.suppress(TypeError):
+        LogisticRegression(data_norm=1.0)
+        assert train("dp-logistic", given).model.log_probabilities(given.features).shape == (40, 2)
+        return
+    with pytest.raises(InputError, match=r"runs with scikit-learn below 1\.8 and SciPy below 1\.18\.$"):
+        train("dp-logistic", given)
 
 
 @pytest.mark.parametrize(

@@ -322,3 +322,9 @@ def test_an_audit_finds_no_more_than_the_certificate_and_nearly_as_much(model: G
 def test_noise_without_end_is_no_noise(model: type[GridNoise], given: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"'{next(iter(given))}' must be"):
         model(**given)
+
+
+@pytest.mark.parametrize("noise", [Geometric, GridLaplace, GridGaussian])
+def test_noise_of_more_steps_than_doubles_count_is_refused(noise: type[GridNoise]) -> None:
+    with pytest.raises(ValueError, match=r"scale=1e\+15 must be at most 2\*\*52 steps of 1e-05"):
+        noise(scale=1e15, step=1e-5)  # type: ignore[call-arg]  # of the subclasses

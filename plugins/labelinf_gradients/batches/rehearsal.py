@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
-from scipy.stats import binom
 
 from labelinf_gradients.batches.posterior import posterior_counts
 
@@ -141,6 +140,8 @@ def _linear(gradients: NDArray[Any], own: ReferenceSamples, batch: int, noise: f
 
 def tails(prior: NDArray[np.float64], batch: int) -> NDArray[np.float64]:
     """Return ``P(n_k >= j)`` before anything is seen, shape ``(C, batch)``, j from 1."""
+    from scipy.stats import binom
+
     return np.asarray(binom.sf(np.arange(batch)[None, :], batch, prior[:, None]))
 
 

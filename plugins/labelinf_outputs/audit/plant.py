@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
-from labelinf_data.encode import is_missing, is_number
+from labelinf_data.encode import is_missing, is_number, one_name_each
 from labelinf_data.table import columns_of
 from labelinf_outputs.audit.seal import Seal
 
@@ -169,7 +169,9 @@ def _same(twins: NDArray[np.bool_], planted: NDArray[np.bool_]) -> Iterator[str]
 
 
 def _rare(classes: Sequence[str], labels: Sequence[str], n_canaries: int) -> Iterator[str]:
-    """Warn of the rarest class where more labels of it are planted than it has records."""
+    """Warn of numbers that are many for classes, and of a class of which more is planted than it has records."""
+    if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)):
+        yield f"{len(classes)} different numbers are taken for classes; values are planted with --grid"
     count, name = min((labels.count(name), name) for name in classes)
     planted = n_canaries / len(classes)
     if count < planted:
@@ -190,6 +192,7 @@ def _check(place: str, ids: Sequence[str], labels: Sequence[str]) -> None:
 
 def _classes(place: str, labels: Sequence[str]) -> tuple[str, ...]:
     classes = tuple(sorted(set(labels), key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
+    one_name_each(classes, place)
     counted = classes == tuple(map(str, range(len(classes))))
     if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)) and not counted:
         raise InputError(

@@ -32,7 +32,17 @@ from labelinf_outputs.audit.seal import Seal
 from labelinf_outputs.game.output import References, Release
 from labelinf_outputs.game.view import LossOracle, Outputs, View
 
-__all__ = ["Planted", "by_hand", "read_planted", "read_sealed", "references_of", "sealed_of"]
+__all__ = [
+    "Planted",
+    "by_hand",
+    "classes_of",
+    "joined",
+    "like_the_model",
+    "read_planted",
+    "read_sealed",
+    "references_of",
+    "sealed_of",
+]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -135,12 +145,12 @@ def by_hand(
     )
     return Planted(
         release=said.release(rows, np.array(losses) if losses else None),
-        labels=_classes(canaries, "label", columns["label"], names),
+        labels=classes_of(canaries, "label", columns["label"], names),
         class_names=names,
         view=view,
         references=known,
         records=tuple(columns.get("record", map(str, range(n_canaries)))),
-        trained=_classes(canaries, "trained", columns["trained"], names) if "trained" in columns else None,
+        trained=classes_of(canaries, "trained", columns["trained"], names) if "trained" in columns else None,
     )
 
 
@@ -195,7 +205,7 @@ def sealed_of(
     if pool > len(references):
         raise InputError(f"--pool {pool} must be at most the number of --reference files, {len(references)}.")
     for path, item in references:
-        _alike(path, first_said, item.decimals)
+        like_the_model(path, first_said, item.decimals)
     victim = _release(predictions, first_said, seal, seal.records)
     others = [_release(*item, seal, seal.records) for item in references]
     control = _release(predictions, first_said, seal, seal.control) if seal.control else None
@@ -266,9 +276,7 @@ def joined(path: str, said: Predictions, wanted: Sequence[str]) -> Labels:
             f"label that counts twice proves too much."
         )
     if missing := [name for name in wanted if name not in place]:
-        raise InputError(
-            f"{path} lacks {len(missing)} of {len(wanted)} planted records, the first is {missing[0][:40]!r}."
-        )
+        raise InputError(f"{path} lacks {len(missing)} of {len(wanted)} records, the first is {missing[0][:40]!r}.")
     return np.array([place[name] for name in wanted], dtype=np.intp)
 
 
@@ -291,7 +299,12 @@ def _rows(path: str, written: Sequence[str] | None, n_canaries: int, n_records: 
     return rows
 
 
-def _classes(path: str, column: str, written: Sequence[str], names: tuple[str, ...]) -> Labels:
+def classes_of(path: str, column: str, written: Sequence[str], names: tuple[str, ...]) -> Labels:
+    """Return class names as places in ``names``.
+
+    Raises:
+        InputError: One is missing or is no class.
+    """
     place = {name: index for index, name in enumerate(names)}
     for number, text in enumerate(written, 2):
         if is_missing(text) or text not in place:
@@ -310,8 +323,12 @@ def _loss(path: str, number: int, text: str, view: View) -> float:
     return -math.log(view.smallest) if math.isinf(value) else value
 
 
-def _alike(path: str, victim: Predictions, decimals: int | None) -> None:
-    """Refuse references that say more than the model does: what is not shown of the model tells nothing of it."""
+def like_the_model(path: str, victim: Predictions, decimals: int | None) -> None:
+    """Refuse references that say more than the model does: what is not shown of the model tells nothing of it.
+
+    Raises:
+        InputError: They have more decimals.
+    """
     if victim.decimals is not None and (decimals is None or decimals > victim.decimals):
         raise InputError(
             f"{path}: the references have more decimals than the model, whose probabilities have {victim.decimals}: "
@@ -352,7 +369,7 @@ def references_of(
         )
     whole = said.astype(np.float64)
     if kind == "probabilities":
-        _alike(path, victim, few_decimals(whole.reshape(-1, shape[1])))
+        like_the_model(path, victim, few_decimals(whole.reshape(-1, shape[1])))
     return References(
         log_probabilities=log_softmax(whole) if kind == "logits" else np.log(np.maximum(whole, view.smallest)),
         planted=_drawn(path, "labels", labels, victim.class_names),

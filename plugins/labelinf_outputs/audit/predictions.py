@@ -1,10 +1,10 @@
 """Reads what a model said: probabilities, rounded or not, logits, or predicted classes, as its view declares.
 
 * **Probabilities**: CSV, one row per record, one column per class; the header, if any, names the classes (a first row
-  ``0,1,...,K-1`` is one). One column alone is the probability of class 1. Declared as rounded, no number may have more
-  decimals, and rows need not sum to one exactly.
-* **Logits**: the same with any finite numbers (log-probabilities are logits); one column alone is the log-odds of class
-  1.
+  ``0,1,...,K-1`` is one). One column alone is the probability of the class that its header names, else of class 1.
+  Declared as rounded, no number may have more decimals, and rows need not sum to one exactly.
+* **Logits**: the same with any finite numbers (log-probabilities are logits); one column alone is the log-odds of
+  that class.
 * **Values**: one column of numbers below a header. What is said for a point of the grid is minus the squared distance
   to it, in steps of the grid.
 * **Top-1**: one column with a header and the name of the predicted class in every row. The classes are those that occur
@@ -100,7 +100,7 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
         said = _of_parquet(path)
     else:
         said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
-    return _shown(path, said, view)
+    return _shown(path, said, view, labels)
 
 
 def predictions_of(
@@ -122,11 +122,14 @@ def predictions_of(
     if view.outputs is Outputs.TOP_ONE:
         rows = [(0, ["class"]), *((at, [str(value)]) for at, value in enumerate(values.ravel()))]
         return attrs.evolve(_classes(place, rows, view, labels), records=ids)
-    return _shown(place, _of_array(place, values, str(view.outputs.value), classes or None, ids), view)
+    return _shown(place, _of_array(place, values, str(view.outputs.value), classes or None, ids), view, labels)
 
 
-def _shown(path: str, said: _Said, view: View) -> Predictions:
-    values, decimals = said.values, None
+def _shown(path: str, said: _Said, view: View, labels: Sequence[str]) -> Predictions:
+    values, decimals, names = said.values, None, said.names
+    if len(names) == 1:  # the class that one column is about, where it is named
+        others = sorted({*labels} - {*names})
+        names = (others[0], *names) if len(others) == 1 and names[0] in labels else ("0", "1")
     if view.outputs is Outputs.LOGITS:
         logs = log_softmax(np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values)
         shown = np.exp(logs)
@@ -140,7 +143,7 @@ def _shown(path: str, said: _Said, view: View) -> Predictions:
     return Predictions(
         probabilities=shown,
         log_probabilities=logs,
-        class_names=said.names,
+        class_names=names,
         records=said.records,
         decimals=decimals,
     )
@@ -254,7 +257,7 @@ def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[
     if not columns:
         raise InputError(f"{path} has a column 'record' and no predictions.")
     names = [header[index] for index in columns] if header else []
-    return columns, place, tuple(names if len(names) > 1 else map(str, range(max(len(columns), 2))))
+    return columns, place, tuple(names or map(str, range(max(len(columns), 2))))
 
 
 def _slowly(path: str) -> _Said:
@@ -291,10 +294,12 @@ def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) 
     header, *body = [cells for _, cells in rows]
     place = header.index(_RECORD) if _RECORD in header else None
     width = 1 if place is None else 2
-    if len(header) != width or any(len(row) != width or any(map(is_missing, row)) for row in body) or not body:
+    wrong = [at for at, row in rows[1:] if len(row) != width or any(map(is_missing, row))]
+    if len(header) != width or wrong or not body:
+        where = f", and row {wrong[0]} does not" if wrong and len(header) == width else ""
         raise InputError(
             f"{path} must have one column, beside 'record' if that is there: a header, and the predicted class of "
-            f"every record below it."
+            f"every record below it{where}."
         )
     predicted = [row[0 if place is None else 1 - place] for row in body]
     if not {*predicted} & {*labels}:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.gate import named
+from labelinf_core.contracts.gate import named, own_words
 from labelinf_core.specs.own_code import watched_function
 from labelinf_outputs.game.training import Predictor, Recipe, Trained, TrainingTask
 
@@ -34,11 +34,13 @@ VICTIMS = {
     "boosting": "sklearn.ensemble:GradientBoostingClassifier",
     "dp-bayes": "labelinf_outputs.victims.private:DpBayes",
     "dp-forest": "labelinf_outputs.victims.private:DpForest",
+    "dp-logistic": "labelinf_outputs.victims.private:DpLogistic",
 }  #: short names of the models that come with labelinf and with scikit-learn
 
 ANEW = frozenset({*VICTIMS, *VICTIMS.values(), "labelinf_outputs.victims.torch_mlp:TorchMlp"})
 #: those that forget what others of their kind were trained on; of anybody else's nobody knows
 
+_ANY = "**"
 _SMALLEST = 1e-300  # stands in for a probability of zero before its logarithm is taken
 
 
@@ -70,6 +72,8 @@ class Victim:
                 model.fit(*given[0], **given[1])
         # Somebody's model may raise anything at all, and what it says may hold the labels it is handed.
         except Exception as error:
+            if own_words(error):
+                raise
             raise InputError(f"victim {self.target!r} raised {named(error)} in fit.") from error
         if given is None:
             raise InputError(f"victim {self.target!r} takes hard labels only, and a defence gives it soft ones.")
@@ -80,7 +84,7 @@ class Victim:
         wanted = {"epochs": recipe.epochs, "weight_decay": recipe.weight_decay}
         known = _parameters(self.factory)
         given = {name: value for name, value in wanted.items() if value is not None}
-        if known is not None and (missing := given.keys() - known):
+        if known is not None and _ANY not in known and (missing := given.keys() - known):
             raise InputError(
                 f"victim {self.target!r} takes no {sorted(missing)[0]!r}, which a defence or the channel sets."
             )
@@ -134,14 +138,12 @@ def _given(model: Any, features: Floats, targets: Floats) -> tuple[tuple[Any, ..
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:
-    """Return the names a function takes; None when it takes any."""
+    """Return the names a function takes, ``_ANY`` where it takes others too; None when nobody knows."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
-    if any(item.kind is item.VAR_KEYWORD for item in parameters):
-        return None
-    return frozenset(item.name for item in parameters)
+    return frozenset(_ANY if item.kind is item.VAR_KEYWORD else item.name for item in parameters)
 
 
 def make_victim(name: str) -> Victim:

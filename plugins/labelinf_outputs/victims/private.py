@@ -1,7 +1,6 @@
 """Models of diffprivlib (Holohan et al., 2019), which state an epsilon about whole records.
 
-Their bounds are taken from the features, which are public where labels are what is private. Its logistic regression
-(0.6.6) does not run with scikit-learn 1.8 and SciPy 1.18.
+Their bounds are taken from the features, which are public where labels are what is private.
 """
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DpBayes", "DpForest"]
+from labelinf_core.contracts.errors import InputError
+
+__all__ = ["DpBayes", "DpForest", "DpLogistic"]
 
 Floats = NDArray[np.float64]
 
@@ -54,3 +55,18 @@ class DpForest(DpBayes):
         from diffprivlib.models import RandomForestClassifier
 
         return RandomForestClassifier(n_estimators=10, bounds=bounds, classes=classes.tolist(), **self._known)
+
+
+class DpLogistic(DpBayes):
+    """Logistic regression by a perturbed objective (Chaudhuri, Monteleoni and Sarwate, JMLR 2011)."""
+
+    def _make(self, bounds: tuple[Floats, Floats], classes: NDArray[np.intp]) -> Any:
+        from diffprivlib.models import LogisticRegression
+
+        norm = float(np.linalg.norm(np.maximum(*np.abs(bounds))))
+        try:
+            return LogisticRegression(data_norm=norm, **self._known)
+        except TypeError as error:
+            raise InputError(
+                "victim 'dp-logistic': that of diffprivlib 0.6.6 runs with scikit-learn below 1.8 and SciPy below 1.18."
+            ) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-import scipy.stats
+import scipy
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel

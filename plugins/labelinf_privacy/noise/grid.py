@@ -72,6 +72,11 @@ class GridNoise(NoiseModel):
     scale: float
     step: float
 
+    def __attrs_post_init__(self) -> None:
+        """Refuse noise of more steps than whole numbers in doubles."""
+        if self.steps_per_scale() > _WIDEST:
+            raise ValueError(f"scale={self.scale:g} must be at most 2**52 steps of {self.step:g}")
+
     @property
     def grid(self) -> float:
         """The step."""

@@ -118,8 +118,10 @@ def _sklearn_arithmetic(dtype: str) -> str:
     """Return the arithmetic in which scikit-learn adds up the losses of predictions of type ``dtype``.
 
     Before version 1.9 it multiplies the logarithms by integer indicators, which turns single precision into double.
-    Asking it settles the matter for any version.
+    Asking it settles the matter for any version; doubles stay doubles in all of them.
     """
+    if dtype == "float64":
+        return dtype
     from sklearn.metrics import log_loss
 
     answer = log_loss([0, 1], np.array([0.1, 0.3], dtype=dtype))

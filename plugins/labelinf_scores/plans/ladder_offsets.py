@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-import scipy.optimize
+import scipy
 
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.certificates.error import widest_normal

@@ -19,6 +19,7 @@ __all__ = ["Clock", "Determination", "Known", "determine", "jointly"]
 _LITTLE = 3.0  # labels in all: below it a joint proof is near
 _MUCH = 0.05  # of all labels: above it hardly any is proved in the end
 _VISIBLE = 0.01  # of a label
+_PATIENCE = 4.0  # seconds that the first search for one record may take
 _LEFT = 0.5  # of a label: what may still move before a joint proof is tried again
 
 
@@ -87,12 +88,10 @@ def determine(
         known[known == Known.CLAIMED] = Known.UNKNOWN
         known[(every == labels).all(axis=0)] = Known.DETERMINED
         _open(log, labels, known, iter(every), clock)
-    for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
-        if clock.left <= 0 or not singly:
-            break
-        alone = np.arange(log.n_records) == record
-        if _proved(log, labels, alone, clock):
-            known[record] = Known.DETERMINED
+    if singly:
+        _prove_singly(log, labels, known, clock)
+    if witnesses and log.linear:
+        _search_singly(log, labels, known, clock)
     return Determination(known=known)
 
 
@@ -125,6 +124,15 @@ def _proved(log: Log, labels: Labels, wanted: Mask, clock: Clock) -> bool:
     return solution is not None and dual_bound(log, labels, wanted, solution) < 1
 
 
+def _prove_singly(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> None:
+    """Try to prove each label that is not shown to be open by a bound of its own."""
+    for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
+        if clock.left <= 0:
+            return
+        if _proved(log, labels, np.arange(log.n_records) == record, clock):
+            known[record] = Known.DETERMINED
+
+
 def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> None:
     """Note what other labellings show to be open, and what the solver says has none."""
     if not log.linear:
@@ -139,6 +147,27 @@ def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> 
         if np.array_equal(unsettled, known == Known.UNKNOWN):  # the last bits of a score tell them apart
             _open(log, labels, known, exchanged(log, labels, unsettled, clock.end - clock.left / 2), clock)
             return
+
+
+def _search_singly(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> None:
+    """Spend what is left on labels that differ at one record: easier than at as many as possible, and opens others too.
+
+    Every round gives a record twice the time of the round before; what only the last bits of a score tell is left.
+    """
+    patience, told = _PATIENCE, np.zeros(known.size, dtype=bool)
+    while (left := (known == Known.UNKNOWN) & ~told).any():
+        for record in np.flatnonzero(left):
+            if clock.left <= 0:
+                return
+            if known[record] == Known.UNKNOWN:
+                alone = np.arange(known.size) == record
+                found = other_labelling(log, labels, alone, min(patience, clock.left))
+                if found.exhausted:
+                    known[record] = Known.CLAIMED
+                elif found.labels is not None:
+                    _open(log, labels, known, iter([found.labels]), clock)
+                    told[record] = True
+        patience *= 2
 
 
 def _open(log: Log, labels: Labels, known: NDArray[np.int8], others: Iterator[Labels], clock: Clock) -> None:
