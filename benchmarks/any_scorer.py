@@ -1,12 +1,13 @@
 """Labels that the attack which knows no metric reads from any scorer, its queries, simulations and seconds.
 
-    python benchmarks/any_scorer.py                                    # every scorer of the list, five sets of labels
-    python benchmarks/any_scorer.py --families smooth counts --sets 1
+    python benchmarks/any_scorer.py --held-out                         # the figures that are printed: five sets of labels
+    python benchmarks/any_scorer.py --families smooth counts --quick   # while the attack is changed: one set, short
     python benchmarks/any_scorer.py --names "jigsaw" --records 120
     python benchmarks/any_scorer.py --drawn 50 --families drawn        # scorers that nobody has seen
     python benchmarks/any_scorer.py --placebo                          # the host's answers are about other labels
 
-The list (``benchmarks/scorers``) was fixed before the attack was written. Host and attack are handed a function without
+Settings of the attack are chosen on the development sets; what is printed anywhere comes from the held-out sets, which
+share no seed with them. The list (``benchmarks/scorers``) was fixed before the attack was written. Host and attack are handed a function without
 a name. *Right* is over all scored labels; a label that was not read counts as wrong. *False* counts the sets in which
 something was wrong though a replay of all answers and the verifying queries found nothing.
 """
@@ -30,6 +31,8 @@ from labelinf_scores.simulation.read import read
 from labelinf_scores.simulation.simulator import Board, Simulator
 
 MOST = 12  # queries for each label, after which a host has enough
+DEVELOPMENT, HELD_OUT = 0, 500_000  # first seeds of sets of labels
+QUICK = 8.0  # seconds of a set, in the quick form
 
 
 @attrs.frozen(kw_only=True)
@@ -134,7 +137,7 @@ def row(one: Scored, games: Sequence[Game]) -> str:
 
 def chosen(options: argparse.Namespace) -> Iterator[Scored]:
     """Yield what is to be played: deterministic scorers of classes."""
-    rng = np.random.default_rng(options.seed)
+    rng = np.random.default_rng(options.first)
     every = [*SCORERS, *(drawn(rng) for _ in range(options.drawn))]
     for one in every:
         named = not options.names or any(name in one.name for name in options.names)
@@ -149,13 +152,21 @@ def main() -> None:
     parser.add_argument("--names", nargs="+", default=[], help="parts of names")
     parser.add_argument("--records", type=int, default=60)
     parser.add_argument("--sets", type=int, default=5, help="sets of labels")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="thousands of which the sets are counted from, below 500")
+    parser.add_argument("--held-out", action="store_true", help="sets that no setting was chosen on")
+    parser.add_argument("--quick", action="store_true", help=f"one set of labels, {QUICK:.0f} s each")
     parser.add_argument("--drawn", type=int, default=0, help="scorers that are drawn besides")
     parser.add_argument("--simulations", type=int, default=200_000)
     parser.add_argument("--seconds", type=float, default=60, help="of processor time for a set")
     parser.add_argument("--placebo", action="store_true")
     options = parser.parse_args()
+    if not 0 <= options.seed < 500:
+        parser.error("seeds of development are from 0 to 499")
+    if options.quick:
+        options.sets, options.seconds = 1, QUICK
+    options.first = 1000 * options.seed + (HELD_OUT if options.held_out else DEVELOPMENT)
     warnings.simplefilter("ignore")
+    print(f"{'held-out' if options.held_out else 'development'} sets of labels, seeds {options.first} to {options.first + options.sets - 1}")
     print(f"{'scorer':34} {'N':>5} {'right %':>10} {'read %':>10}", end=" ")
     print(f"{'queries':>12} {'simulations':>16} {'seconds':>12} false")
     for one in chosen(options):
@@ -163,7 +174,7 @@ def main() -> None:
             played(
                 one,
                 options.records,
-                1000 * options.seed + number,
+                options.first + number,
                 simulations=options.simulations,
                 seconds=options.seconds,
                 placebo=options.placebo,

@@ -296,7 +296,7 @@ class Reader:
         taken = set(window.places.tolist()) | self.given_up | self.silent
         free = [place for place in self.knowledge.open if place not in taken]
         if window.counted is None:
-            self.knowledge.rng.shuffle(free)
+            free.sort(key=lambda place: self.bases.rank[place])
             if free:  # records of one orbit are read together
                 own = self.knowledge.orbit[window.places[0] if window.places.size else free[0]]
                 free.sort(key=lambda place: self.knowledge.orbit[place] != own)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
@@ -51,17 +50,20 @@ class Bases:
     Attributes:
         format: The rows.
         submissions: The bases.
+        rank: Of every record in the last of them: neighbours are read together.
     """
 
     format: SubmissionFormat
     submissions: list[Submission]
+    rank: NDArray[np.intp]
 
     @classmethod
     def of(cls, form: SubmissionFormat, n: int, rng: np.random.Generator) -> Bases:
         """Return all records alike, in every way that the format has, then none alike."""
         alike = [np.repeat(np.asarray(row)[None], n, axis=0) for row in form.constants]
-        found = [*alike, form.spread(n, rng), form.spread(n, rng)]
-        return cls(format=form, submissions=found)
+        found = [*alike, form.spread(n, rng)]
+        rank = np.argsort(np.argsort(found[-1].reshape(n, -1)[:, 0], kind="stable"))
+        return cls(format=form, submissions=found, rank=rank)
 
     def base(self, family: Family, knowledge: Knowledge) -> Submission:
         """Return the submission that a family's are written on."""
@@ -229,9 +231,9 @@ def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
     design = np.column_stack([np.ones(len(values)), flags]).astype(np.float64)
     if design.shape[1] + 2 * _CHECKED >= len(values):
         return None
-    # Rows that span all others, so that no record's part is a guess.
-    spanning = qr(design.T, mode="r", pivoting=True)[1][: design.shape[1]]
-    chosen = np.concatenate([spanning, knowledge.rng.permutation(len(values))[: 2 * _CHECKED]])
+    # One with each record in each class, so that no record's part is a guess, and as many more.
+    order = knowledge.rng.permutation(len(values))
+    chosen = np.concatenate([order[design[order].argmax(axis=0)], order[-design.shape[1] - 2 * _CHECKED :]])
     simulated = [hypotheses.value(knowledge, clean.statistic, i) for i in chosen]
     if any(value is None for value in simulated):
         return None
