@@ -19,6 +19,7 @@ OPEN = -1  #: the label of a record that is not known
 
 _MISSED = 12  # labellings in which a board misses nothing that it was asked before
 _EVEN = 0.1  # of a drawn labelling that every class has alike: a labelling of one class is an exception, not a case
+_TINY = 1e-9  # beside which answers that are all alike are far from any other
 Count = tuple[int, int]  #: an orbit and a class whose number of records a hypothesis names
 
 
@@ -103,28 +104,33 @@ class Knowledge:
         without, game.history = game(labels, rows), whole
         return not np.array_equal(there, without)
 
-    def misfits(self, most: float = math.inf) -> int:
-        """Return how many answers the labels do not give, so many at most; an open label stands as the first class."""
+    def misfits(self, most: float = math.inf) -> float:
+        """Return how far labels are from giving all answers, so far at most; an open label stands as the first class.
+
+        An answer that is another counts by how far it is off, so that labels that are nearly right are told from others.
+        """
         labels, game = np.where(self.labels == OPEN, 0, self.labels), self.game
         whole, game.history = game.history, []
         found = game.each(labels, self.asked) if game.remembers else (game(labels, rows) for rows in self.asked)
-        missed = 0
+        missed, size = 0.0, np.std(self.answers, axis=0) + _TINY
         for one, answer in zip(found, self.answers, strict=True):
-            missed += bool((np.abs(one - answer) > 1e-12 + 1e-9 * np.abs(answer)).any())
+            off = np.abs(one - answer)
+            wrong = off > 1e-12 + 1e-9 * np.abs(answer)
+            missed += float((off / (off + size))[wrong].max()) if wrong.any() else 0.0
             if missed >= most:
                 break
         game.history = whole
         return missed
 
     def mended(self) -> bool:
-        """Change one label after the other as long as more answers come out; return whether all do."""
+        """Change one label after the other as long as answers come nearer; return whether all come out."""
         game, left, before = self.game, self.misfits(), math.inf
         until = (game.calls + game.limit) / 2
         while 0 < left < before and game.calls < until:
             before = left
             for place, c in itertools.product(self.rng.permutation(self.known), range(game.n_classes)):
                 own, self.labels[place] = self.labels[place], c
-                there = self.misfits(left)
+                there = self.misfits(left) if c != own else left
                 if there < left:
                     left = there
                 else:
