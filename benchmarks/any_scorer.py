@@ -1,15 +1,15 @@
 """Labels that the attack which knows no metric reads from any scorer, its queries, simulations and seconds.
 
-    python benchmarks/any_scorer.py --held-out                         # the figures that are printed: five sets of labels
+    python benchmarks/any_scorer.py --held-out                         # what is printed: five sets of labels
     python benchmarks/any_scorer.py --families smooth counts --quick   # while the attack is changed: one set, short
     python benchmarks/any_scorer.py --names "jigsaw" --records 120
     python benchmarks/any_scorer.py --drawn 50 --families drawn        # scorers that nobody has seen
     python benchmarks/any_scorer.py --placebo                          # the host's answers are about other labels
 
 Settings of the attack are chosen on the development sets; what is printed anywhere comes from the held-out sets, which
-share no seed with them. The list (``benchmarks/scorers``) was fixed before the attack was written. Host and attack are handed a function without
-a name. *Right* is over all scored labels; a label that was not read counts as wrong. *False* counts the sets in which
-something was wrong though a replay of all answers and the verifying queries found nothing.
+share no seed with them. The list (``benchmarks/scorers``) was fixed before the attack was written. Host and attack are
+handed a function without a name. *Right* is over all scored labels; a label that was not read counts as wrong. *False*
+counts the sets in which something was wrong though a replay of all answers and the verifying queries found nothing.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ def main() -> None:
         options.sets, options.seconds = 1, QUICK
     options.first = 1000 * options.seed + (HELD_OUT if options.held_out else DEVELOPMENT)
     warnings.simplefilter("ignore")
-    print(f"{'held-out' if options.held_out else 'development'} sets of labels, seeds {options.first} to {options.first + options.sets - 1}")
+    sets = "held-out" if options.held_out else "development"
+    print(f"{sets} sets of labels, seeds {options.first} to {options.first + options.sets - 1}")
     print(f"{'scorer':34} {'N':>5} {'right %':>10} {'read %':>10}", end=" ")
     print(f"{'queries':>12} {'simulations':>16} {'seconds':>12} false")
     for one in chosen(options):

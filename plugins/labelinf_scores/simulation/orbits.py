@@ -32,7 +32,7 @@ def orbits(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) ->
 
 
 def _swapped(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, draws: int) -> NDArray[np.intp]:
-    """Return the orbits as swaps with one record of each have them; every record one of its own where there are many."""
+    """Return the orbits as swaps with one record of each have them; all records apart where there are many."""
     n, found = game.n_records, np.full(game.n_records, -1, dtype=np.intp)
     made = [(rng.integers(game.n_classes, size=n), form.spread(n, rng)) for _ in range(2 * draws)]
     seen = [game(labels, rows) for labels, rows in made]

@@ -48,8 +48,9 @@ _LITTLE = 0.2  # bits of a query that is worth asking of them
 _MANY = 1  # of these ways may move with too many records
 _LIKED = 8  # failures that one success makes up for
 _SOUGHT = 3  # times that a query which moves with few records is looked for where answers are few
-_WAYS = ("plain", "support", "count")  #: what a query rests on, the surest first
-_DRAWN = (6, 24)  # labellings with each class of a record, of which fewer show that a query tells nothing
+_WAYS = ("plain", "count", "support")  #: what a query rests on, the surest first
+_DRAWN = (12, 48)  # labellings, a class as many as another, of which fewer show that a query tells nothing
+_LATER = 3  # times as many queries before more is looked for again
 _SURE = 0.97  # of which the nearest one has the same class: enough
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
@@ -120,7 +121,7 @@ class Reader:
     def decouples(self) -> bool:
         """Whether a query was found whose answer moves with a few records only."""
         window = self._filled(None)
-        return window is not None and any(self._attempt(way, window.first) for way in _WAYS[:2] * _SOUGHT)
+        return window is not None and any(self._attempt(way, window.first) for way in ("plain", "support") * _SOUGHT)
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
@@ -140,7 +141,9 @@ class Reader:
                     return
                 self.log.append("replay")
                 if self.log.count("replay") < _ROUNDS:
-                    self._forget(len(self.settled))
+                    doubted = self.knowledge.doubted()
+                    self.knowledge.labels[doubted] = OPEN
+                    self._forget(0 if doubted.size else len(self.settled))
                 self.care += 3
         except (QueriesExhaustedError, BudgetSpentError):
             return
@@ -248,7 +251,7 @@ class Reader:
             if plan is None:
                 window = self._stuck(window)
                 continue
-            if isinstance(plan, QueryPlan) and not plan.holds(self.knowledge, window):  # what rarely moves was not seen to
+            if isinstance(plan, QueryPlan) and not plan.holds(self.knowledge, window):  # it moves, though rarely
                 self.failed[plan.family] = max(0, self.failed.get(plan.family, 0)) + 1
                 self.worth.pop(plan.family, None)
                 continue
@@ -312,7 +315,7 @@ class Reader:
                 self.vain = 0
                 return weak
         self.vain += 1
-        self.pause = 2**self.vain
+        self.pause = _LATER**self.vain
         return (window, plan) if (plan := self._likely(window)) or weak is None else weak
 
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
@@ -325,7 +328,7 @@ class Reader:
         if self._fresh(window):
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
-        for way in sorted(_WAYS, key=self._later):
+        for way in sorted(_WAYS, key=lambda way: way != self.way):
             for small in tried:
                 found = self._attempt(way, small)
                 if found is not None:
@@ -333,10 +336,6 @@ class Reader:
                     yield found
                 if way == "support":
                     break  # it starts from one record, whatever the window
-
-    def _later(self, way: str) -> int:
-        """What worked last goes first; where all records are alike, an answer that moves with few of them is rare."""
-        return -1 if way == self.way else int(way == "support" and not self.knowledge.orbit.max())
 
     def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
         if way == "support":  # what a board that remembers answered before is no answer of the board as it stands
@@ -347,17 +346,18 @@ class Reader:
     def _likely(self, window: Hypotheses) -> LikelyPlan | None:
         """Return a query that shows the likely class of the window's first record: what such queries read is mended."""
         k = self.knowledge.game.n_classes
-        least, best = (1 + 1 / k) / 2, None
+        least = (1 + 1 / k) / 2
+        plans: list[LikelyPlan] = []
         every = [family for family in self._some_families(window.first) if family.kind != "permuted"]
         for family in ([self.liked] if self.liked else []) + every:
+            if plans and plans[-1].share > min(_SURE, _USUAL * self.shown):
+                break
             for draws in _DRAWN:
-                plan = likely(self.knowledge, self.bases, window, family, draws)
+                plan = likely(self.knowledge, self.bases, window, family, max(_CARE, draws // k))
                 if plan is None or plan.share < least:
                     break
-            else:
-                best = max(best or plan, plan, key=lambda one: one.worth)
-                if best.share > min(_SURE, _USUAL * self.shown):
-                    break
+                plans += [plan] if draws == _DRAWN[-1] else []
+        best = max(plans, key=lambda plan: plan.worth, default=None)
         self.liked, self.shown = (best.family, best.share) if best else (None, 1.0)
         return best
 
@@ -470,7 +470,13 @@ class Reader:
         return self._filled(None)
 
     def _contradicted(self) -> Hypotheses | None:
-        """No hypothesis fits: something read before is wrong. Return another window."""
+        """No hypothesis fits: something read before is wrong. Return another window.
+
+        What is only likely may be wrong in single records: it is mended at the end, and nothing rests on it until then.
+        """
+        if self.liked:
+            self.pause = self.knowledge.game.n_records
+            return self._filled(None)
         self.log.append("contradiction")
         self._forget(2 ** self.log.count("contradiction"))
         self.care += self.care // 2

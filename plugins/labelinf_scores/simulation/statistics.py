@@ -96,7 +96,11 @@ class Statistic:
     def observed(self, knowledge: Knowledge) -> Vector:
         """Return its value for what the host answers; what was not asked yet is asked."""
         others = [knowledge.answer(other) for other in self.beside]
-        return _combined(knowledge.answer(self.submission), others)
+        answer = knowledge.answer(self.submission)
+        if self.beside:
+            places = [i for i, rows in enumerate(knowledge.asked) if rows is self.beside[0]]
+            knowledge.against[len(knowledge.asked) - 1] = places[-1]
+        return _combined(answer, others)
 
     def rounded(self, knowledge: Knowledge, size: Vector) -> Vector:
         """Return how far the rounding of answers moves a value of at most this size."""

@@ -35,7 +35,7 @@ class Family:
     Attributes:
         base: Which of the bases stands at the records that are not asked about; LAST: what a board still remembers.
         kind: Which rows are given to those that are; "permuted": their own, in another order.
-        known: What records get whose labels are known: the base's rows, rows of that kind, or their classes' own.
+        known: What records get whose labels are known: the base's rows, their classes' own, or other classes'.
     """
 
     base: int
@@ -75,21 +75,22 @@ class Bases:
         kinds = [*self.format.kinds, "permuted"]
         return [
             Family(base=base, kind=kind, known=known)
-            for base, kind, known in itertools.product(bases, kinds, ("base", "kind", "class"))
+            for base, kind, known in itertools.product(bases, kinds, ("base", "class", "other"))
         ]
 
     def written(self, family: Family, places: NDArray[np.intp], knowledge: Knowledge) -> Submission:
         """Write a submission of a family."""
         rng = knowledge.rng
         submission = self.base(family, knowledge).copy()
-        changed = np.concatenate([places, knowledge.known]) if family.known == "kind" else places
-        if family.known == "class":
+        if family.known != "base":
             own = np.array(self.format.constants[-knowledge.game.n_classes :])
-            submission[knowledge.known] = own[knowledge.labels[knowledge.known] % len(own)]
+            submission[knowledge.known] = own[
+                (knowledge.labels[knowledge.known] + (family.known == "other")) % len(own)
+            ]
         if family.kind == "permuted":
-            submission[changed] = submission[rng.permutation(changed)]
-        elif changed.size:
-            submission[changed] = self.format.rows(family.kind, changed.size, rng)
+            submission[places] = submission[rng.permutation(places)]
+        elif places.size:
+            submission[places] = self.format.rows(family.kind, places.size, rng)
         return submission
 
 
@@ -167,12 +168,11 @@ class LikelyPlan:
         """Ask, and return the hypotheses whose first record has a class that is frequent near the answer."""
         near = np.abs(self.drawn - self.statistic.observed(knowledge)[self.number]).argsort(kind="stable")
         among = np.bincount(self.classes[near[:_NEAR]])
-        return hypotheses.kept(np.isin(hypotheses.values[:, 0], np.flatnonzero(3 * among > _NEAR)))
+        frequent = np.flatnonzero(among > min(_NEAR / 3, int(among.max()) - 1))
+        return hypotheses.kept(np.isin(hypotheses.values[:, 0], frequent))
 
 
-def likely(
-    knowledge: Knowledge, bases: Bases, hypotheses: Hypotheses, family: Family, draws: int
-) -> LikelyPlan | None:
+def likely(knowledge: Knowledge, bases: Bases, hypotheses: Hypotheses, family: Family, draws: int) -> LikelyPlan | None:
     """Return how well a family's submission shows the class of the first record; None where it has one class only."""
     base, rng = bases.base(family, knowledge), knowledge.rng
     beside = () if knowledge.game.remembers and knowledge.has(base) else (base,)
