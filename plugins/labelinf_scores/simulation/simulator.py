@@ -98,6 +98,7 @@ class Simulator:
         score: Returns what is shown of a labelling and a submission; what it raises is an answer, too.
         restarted: Returns such a function without a past; None: nobody knows how to make one.
         remembers: Whether answers depend on what was submitted before.
+        refuses: Whether it always raises, so that numbers in a message are the score.
         history: What the host was asked, as far as a board that remembers still depends on it.
         n_records: N, places that have a label.
         n_classes: K.
@@ -112,6 +113,7 @@ class Simulator:
     limit: int
     restarted: Callable[[], Board] | None = None
     remembers: bool = False
+    refuses: bool = False
     history: list[Submission] = attrs.field(factory=list)
     calls: int = 0
     width: int = 0
@@ -142,16 +144,18 @@ class Simulator:
         return self.shown(lambda: board(labels, submission))
 
     def shown(self, answer: Callable[[], Any]) -> Vector:
-        """Return an answer as numbers, always as many: an exception's type, or another shape, is a number of its own.
+        """Return an answer as numbers, always as many: an exception, or another shape, is a number of its own.
 
-        What is no finite number is one that no score is near.
+        What is no finite number is one that no score is near. A refusal is an answer, and its message a text.
         """
         try:
             found = as_vector(answer())
         except (BudgetSpentError, QueriesExhaustedError):
             raise
         except Exception as error:
-            return self._symbol(type(error).__name__)
+            if not self.refuses:
+                return self._symbol(f"{type(error).__name__}: {error}")
+            found = as_vector(str(error))
         self.width = self.width or found.size
         if found.size != self.width:
             return self._symbol(f"{found.size}")
