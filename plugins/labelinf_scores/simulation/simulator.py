@@ -20,6 +20,7 @@ __all__ = [
     "Labels",
     "Simulator",
     "Submission",
+    "afforded",
     "as_vector",
     "blended",
     "differing",
@@ -32,11 +33,22 @@ Board = Callable[[Labels, Submission], Any]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NOT_FINITE = 1e12  #: beyond every score: where what is no number begins
+_STEPS = 16_000_000  # labels that may be scored in all
+_FEWEST = 1_000  # labellings, however many labels each has
 _TEXT = 64  # characters of a text without numbers that are told apart one by one
 
 
 class BudgetSpentError(LabelinfError):
     """As many labellings were scored as may be."""
+
+
+def afforded(simulations: int, n_records: int) -> int:
+    """Return how many labellings may be scored: as many as are granted, fewer where each has many labels.
+
+    >>> afforded(60_000, 150), afforded(60_000, 8_000)
+    (60000, 2000)
+    """
+    return min(simulations, max(_FEWEST, _STEPS // n_records))
 
 
 def differing(one: Submission, other: Submission) -> NDArray[np.intp]:
