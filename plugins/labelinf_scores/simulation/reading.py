@@ -7,6 +7,7 @@ hypotheses share are settled; new ones take their place.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -167,7 +168,7 @@ class Reader:
         if not np.setdiff1d(self.knowledge.known, list(self.silent)).size:
             return False
         whole = self.knowledge.misfits() == 0
-        if not whole and not self.knowledge.mended():
+        if (not whole and not self.knowledge.mended()) or self._renamed():
             return False
         beside, asked = [self._beside() for _ in range(_BESIDE)], 0
         while 2 * len(beside) >= _BESIDE or asked < (_VERIFYING if whole else _DOUBTED):
@@ -177,6 +178,20 @@ class Reader:
             self.knowledge.answer(rows)
             asked += 1
         return self.knowledge.misfits() == 0
+
+    def _renamed(self) -> bool:
+        """Whether two classes can change places in one orbit without changing an answer: no query names them."""
+        knowledge = self.knowledge
+        game, every = knowledge.game, np.unique(knowledge.orbit)
+        pairs = itertools.combinations(range(game.n_classes), 2)
+        for orbit, (a, b) in itertools.product(every, pairs) if every.size < _ORBITS else ():
+            own, labels = knowledge.labels, knowledge.labels.copy()
+            inside = knowledge.orbit == orbit
+            labels[inside & (own == a)], labels[inside & (own == b)] = b, a
+            rows = (self.bases.format.spread(game.n_records, knowledge.rng) for _ in range(_HEARD))
+            if not np.array_equal(own, labels) and all(np.array_equal(game(own, x), game(labels, x)) for x in rows):
+                return True
+        return False
 
     def _beside(self) -> Labels:
         """Return what was read, but for the label of one record that is scored."""

@@ -122,3 +122,19 @@ def test_one_wrong_label_is_mended_by_the_answers() -> None:
     assert knowledge.misfits() > 0
     assert knowledge.mended()
     assert knowledge.labels.tolist() == (np.arange(N) % 2).tolist()
+
+
+def test_what_no_query_tells_is_not_confirmed() -> None:
+    """Each half is scored by its own scale: two classes of a half that has no third can change places."""
+
+    def score(y: Any, x: Any) -> float:
+        return float(
+            sum(np.dot(y[h], x[h]) / max(1, y[h].max()) * w for h, w in ((slice(0, 6), 1.0), (slice(6, 12), 0.7)))
+        )
+
+    truth = np.array([0, 2, 0, 2, 1, 0, 0, 1, 1, 0, 1, 0])
+    game = Simulator(score=score, n_records=12, n_classes=3, limit=40_000)
+
+    found = read(game, lambda rows: score(truth, rows), Numbers(), np.random.default_rng(0))
+
+    assert not found.confirmed or found.labels.tolist() == truth.tolist()
