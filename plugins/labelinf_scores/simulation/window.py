@@ -168,7 +168,7 @@ class LikelyPlan:
         """Ask, and return the hypotheses whose first record has a class that is frequent near the answer."""
         near = np.abs(self.drawn - self.statistic.observed(knowledge)[self.number]).argsort(kind="stable")
         among = np.bincount(self.classes[near[:_NEAR]])
-        frequent = np.flatnonzero(among > min(_NEAR / 5, int(among.max()) - 1))
+        frequent = np.flatnonzero(among > min(_NEAR / 3, int(among.max()) - 1))
         return hypotheses.kept(np.isin(hypotheses.values[:, 0], frequent))
 
 
