@@ -58,17 +58,6 @@ class Game:
     false: bool
 
 
-@attrs.define(kw_only=True)
-class Clock:
-    """Ends the simulations when processor time is up."""
-
-    until: float
-
-    def over(self) -> bool:
-        """Whether it is."""
-        return time.process_time() > self.until
-
-
 def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, placebo: bool) -> Game:
     """Play one scorer on one set of made labels."""
     rng = np.random.default_rng(seed)
@@ -80,11 +69,11 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
 
     host, code = one.opaque(rng.spawn(1)[0]), one.opaque(rng.spawn(1)[0])
     began = time.process_time()
-    clock, told, spent = Clock(until=began + seconds), one.truth(n, rng) if placebo else truth, 0
+    told, spent = one.truth(n, rng) if placebo else truth, 0
 
     def board(code: Any) -> Board:
         def score(labels: Any, rows: Any) -> Any:
-            if clock.over():
+            if time.process_time() > began + seconds:
                 game.limit = 0
             return code(values[labels].reshape(truth.shape), rows.reshape(sample.shape))
 
