@@ -31,7 +31,7 @@ from labelinf_scores.simulation.read import read
 from labelinf_scores.simulation.simulator import Board, Simulator
 
 MOST = 12  # queries for each label, after which a host has enough
-DEVELOPMENT, HELD_OUT = 0, 500_000  # first seeds of sets of labels
+HELD_OUT = 500_000  # from where on seeds are of sets that no setting was chosen on
 QUICK = 8.0  # seconds of a set, in the quick form
 
 
@@ -141,7 +141,7 @@ def main() -> None:
     parser.add_argument("--names", nargs="+", default=[], help="parts of names")
     parser.add_argument("--records", type=int, default=60)
     parser.add_argument("--sets", type=int, default=5, help="sets of labels")
-    parser.add_argument("--seed", type=int, default=0, help="thousands of which the sets are counted from, below 500")
+    parser.add_argument("--seed", type=int, default=0, choices=range(500), metavar="THOUSANDS", help="of the first set")
     parser.add_argument("--held-out", action="store_true", help="sets that no setting was chosen on")
     parser.add_argument("--quick", action="store_true", help=f"one set of labels, {QUICK:.0f} s each")
     parser.add_argument("--drawn", type=int, default=0, help="scorers that are drawn besides")
@@ -149,11 +149,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="of processor time for a set")
     parser.add_argument("--placebo", action="store_true")
     options = parser.parse_args()
-    if not 0 <= options.seed < 500:
-        parser.error("seeds of development are from 0 to 499")
     if options.quick:
         options.sets, options.seconds = 1, QUICK
-    options.first = 1000 * options.seed + (HELD_OUT if options.held_out else DEVELOPMENT)
+    options.first = 1000 * options.seed + HELD_OUT * options.held_out
     warnings.simplefilter("ignore")
     sets = "held-out" if options.held_out else "development"
     print(f"{sets} sets of labels, seeds {options.first} to {options.first + options.sets - 1}")
