@@ -1,4 +1,4 @@
-"""A network trained by Opacus, audited against its own claim in one command, beside this file:
+"""A network trained by Opacus. Beside this file, one command audits it against its own claim.
 
     labelinf audit outputs --train opacus_victim:Private --epsilon 2 --delta 1e-5
 

@@ -19,7 +19,7 @@ from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.unnamed import Unnamed
 from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 from labelinf_scores.simulation.read import read
-from labelinf_scores.simulation.simulator import Simulator, Submission
+from labelinf_scores.simulation.simulator import Simulator, Submission, afforded
 
 __all__ = ["Simulate", "played"]
 
@@ -31,7 +31,7 @@ class Simulate(ScoreAttack):
     """Reads any scorer by running it on made labels.
 
     Attributes:
-        simulations: Most labellings that are scored.
+        simulations: Most labellings that are scored; fewer where there are many labels.
     """
 
     reading_of = "whatever can be run"
@@ -55,7 +55,7 @@ class Simulate(ScoreAttack):
             score=lambda labels, rows: float(oracle.simulated(labels, rows, draws)),
             n_records=threat.n_records,
             n_classes=threat.n_classes,
-            limit=self.simulations if oracle.simulates else 0,
+            limit=afforded(self.simulations, threat.n_records) if oracle.simulates else 0,
         )
         return played(game, lambda rows: float(oracle.query(rows)), _format(threat), threat.totals.counts, rng)
 

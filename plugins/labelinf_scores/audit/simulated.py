@@ -19,7 +19,7 @@ from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.begun import Begun
 from labelinf_scores.simulation.formats import Numbers, SubmissionFormat, telling
 from labelinf_scores.simulation.reals import RealReading, read_reals
-from labelinf_scores.simulation.simulator import Board, Labels, Simulator
+from labelinf_scores.simulation.simulator import Board, Labels, Simulator, afforded
 
 __all__ = ["UNSCORED", "made_reals", "simulated", "tolerated"]
 
@@ -54,18 +54,19 @@ def simulated(
         n_classes: K; 0: labels are real numbers.
         queries: The budget; 0 is unlimited.
         rng: For the attack.
-        simulations: Most labellings that are scored.
+        simulations: Most labellings that are scored; fewer where there are many labels.
         tolerance: How near a guess of a real number must be; a hundredth of their interquartile range if None.
         begun: Returns the same function on its first day; None: nobody can have that.
     """
     play = functools.partial(
         _played, truth=truth, forms=forms, n_classes=n_classes, queries=queries, rng=rng, tolerance=tolerance
     )
-    game = Simulator(score=answer, n_records=truth.size, n_classes=max(2, n_classes), limit=simulations)
+    limit = afforded(simulations, truth.size)
+    game = Simulator(score=answer, n_records=truth.size, n_classes=max(2, n_classes), limit=limit)
     if begun is None:
         return play(game, answer)
     days = begun()
-    first = attrs.evolve(game, score=days.anew, limit=min(simulations, _ANEW), restarted=days.board)
+    first = attrs.evolve(game, score=days.anew, limit=min(limit, _ANEW), restarted=days.board)
     found = None if _differ(game, first, forms) else play(game, begun().board())
     if found is not None and (found.exact or not _differ(game, first, forms)):
         return found

@@ -227,4 +227,8 @@ def telling(
         return len({answer.tobytes() for answer in answers if (np.abs(answer) < NOT_FINITE).all()})
 
     told = [differing(form) for form in forms]
+    if not any(told):  # a scorer that always raises may score in its message
+        game.refuses, game.width = True, 0
+        told = [many if many > 1 else 0 for many in map(differing, forms)]
+        game.refuses = any(told)
     return forms[int(np.argmax(told))] if any(told) else None

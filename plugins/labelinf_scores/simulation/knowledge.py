@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector, differing
 
 __all__ = ["OPEN", "Count", "Knowledge"]
 
@@ -19,6 +19,7 @@ OPEN = -1  #: the label of a record that is not known
 
 _MISSED = 12  # labellings in which a board misses nothing that it was asked before
 _EVEN = 0.1  # of a drawn labelling that every class has alike: a labelling of one class is an exception, not a case
+_TINY = 1e-9  # beside which answers that are all alike are far from any other
 Count = tuple[int, int]  #: an orbit and a class whose number of records a hypothesis names
 
 
@@ -35,6 +36,7 @@ class Knowledge:
         totals: Shape ``(orbits, K)``: class counts, :data:`OPEN` where not known.
         asked: Submissions so far.
         answers: What they were answered.
+        against: Which of them some were set against.
         step: What the numbers of an answer are whole multiples of, shape ``(d,)``; 0: of nothing.
     """
 
@@ -46,6 +48,7 @@ class Knowledge:
     totals: NDArray[np.intp]
     asked: list[Submission] = attrs.field(factory=list)
     answers: list[Vector] = attrs.field(factory=list)
+    against: dict[int, int] = attrs.field(factory=dict)
     step: Vector = attrs.field(factory=lambda: np.zeros(1))
 
     @classmethod
@@ -103,34 +106,55 @@ class Knowledge:
         without, game.history = game(labels, rows), whole
         return not np.array_equal(there, without)
 
-    def misfits(self, most: float = math.inf) -> int:
-        """Return how many answers the labels do not give, so many at most; an open label stands as the first class."""
+    def misfits(self, most: float = math.inf) -> float:
+        """Return how far labels are from giving all answers, so far at most; an open label stands as the first class.
+
+        An answer counts by how far it is off, beside the answer that it was set against: so a wrong label shows where
+        it was asked about, and labels that are nearly right are told from others.
+        """
+        return sum(self._missed(most))
+
+    def _missed(self, most: float = math.inf) -> list[float]:
+        """Return how far every answer is off, as shares; no more of them than make up ``most``."""
         labels, game = np.where(self.labels == OPEN, 0, self.labels), self.game
         whole, game.history = game.history, []
         found = game.each(labels, self.asked) if game.remembers else (game(labels, rows) for rows in self.asked)
-        missed = 0
-        for one, answer in zip(found, self.answers, strict=True):
-            missed += bool((np.abs(one - answer) > 1e-12 + 1e-9 * np.abs(answer)).any())
-            if missed >= most:
+        size = np.std(self.answers, axis=0) + _TINY
+        missed: list[float] = []
+        errors: list[Vector] = []
+        for i, (one, answer) in enumerate(zip(found, self.answers, strict=True)):
+            errors.append(one - answer)
+            off = np.abs(errors[i] - errors[self.against[i]] if i in self.against else errors[i])
+            off[off <= 1e-12 + 1e-9 * np.abs(answer)] = 0
+            missed.append(float((off / (off + size)).max()))
+            if sum(missed) >= most:
                 break
         game.history = whole
         return missed
 
+    def doubted(self) -> NDArray[np.intp]:
+        """Return the records that were asked about where the labels do not give the answer."""
+        off = [i for i, missed in enumerate(self._missed()) if missed and i in self.against]
+        moved = [differing(self.asked[i], self.asked[self.against[i]]) for i in off]
+        return np.unique(np.concatenate(moved)) if moved else np.zeros(0, dtype=np.intp)
+
     def mended(self) -> bool:
-        """Change one label after the other as long as more answers come out; return whether all do."""
-        game, left, before = self.game, self.misfits(), math.inf
+        """Change the label that brings answers nearest, as long as one does; return whether all come out."""
+        game, left = self.game, self.misfits()
         until = (game.calls + game.limit) / 2
-        while 0 < left < before and game.calls < until:
-            before = left
+        best: tuple[int, int] | None = (0, int(self.labels[0]))
+        while left and best is not None and game.calls < until:
+            best = None
             for place, c in itertools.product(self.rng.permutation(self.known), range(game.n_classes)):
                 own, self.labels[place] = self.labels[place], c
-                there = self.misfits(left)
+                there = self.misfits(left) if c != own else left
+                self.labels[place] = own
                 if there < left:
-                    left = there
-                else:
-                    self.labels[place] = own
+                    left, best = there, (place, c)
                 if not left or game.calls >= until:
                     break
+            if best is not None:
+                self.labels[best[0]] = best[1]
         return left == 0
 
     def uncounted(self, orbit: int) -> list[Count]:

@@ -10,7 +10,8 @@ from labelinf_scores.simulation.simulator import Simulator, Vector, blended
 
 __all__ = ["exchangeable", "orbits", "scored"]
 
-_DRAWS = 8  # labellings in which two records change places
+_DRAWS = (2, 8)  # labellings in which two records change places, if fewer were not enough
+_SHUFFLES = 8  # labellings in which all records of all orbits change places
 _EXCHANGED = 16  # labellings in which two classes change places
 _PAST = 4  # submissions in a row, to a board that remembers
 _REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
@@ -22,36 +23,42 @@ def orbits(game: Simulator, form: SubmissionFormat, rng: np.random.Generator) ->
     Rows are distinct, so that an order that breaks ties moves nothing either. A swap that was seen to move nothing in
     some draws may still move something: what is read is replayed.
     """
-    n = game.n_records
-    if all(_unmoved(game, form, rng, rng.permutation(n)) for _ in range(_DRAWS)):
-        return np.zeros(n, dtype=np.intp)
-    found = np.full(n, -1, dtype=np.intp)
+    found = np.zeros(game.n_records, dtype=np.intp)
+    for draws in (0, *_DRAWS):
+        found = _swapped(game, form, rng, draws) if draws else found
+        if all(_unmoved(game, form, rng, _shuffled(found, rng)) for _ in range(_SHUFFLES)):
+            return found
+    return np.arange(game.n_records)
+
+
+def _swapped(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, draws: int) -> NDArray[np.intp]:
+    """Return the orbits as swaps with one record of each have them; all records apart where there are many."""
+    n, found = game.n_records, np.full(game.n_records, -1, dtype=np.intp)
+    made = [(rng.integers(game.n_classes, size=n), form.spread(n, rng)) for _ in range(2 * draws)]
+    seen = [game(labels, rows) for labels, rows in made]
     representatives: list[int] = []
+
+    def swaps(one: int, other: int) -> bool:
+        order = np.arange(n)
+        order[[one, other]] = other, one
+        unlike = [i for i, (labels, _) in enumerate(made) if labels[one] != labels[other]][:draws]
+        return all(_alike([game(made[i][0][order], made[i][1][order])], [seen[i]]) for i in unlike)
+
     for place in range(n):
-        for orbit in reversed(range(len(representatives))):
-            if all(_unswapped(game, form, rng, place, representatives[orbit]) for _ in range(_DRAWS)):
-                found[place] = orbit
-                break
-        else:
-            found[place] = len(representatives)
+        own = next((orbit for orbit, one in enumerate(representatives) if swaps(place, one)), len(representatives))
+        found[place] = own
+        if own == len(representatives):
             representatives.append(place)
-            if len(representatives) > _REPRESENTATIVES:
-                return np.arange(n)
+        if len(representatives) > _REPRESENTATIVES:
+            return np.arange(n)
     return found
 
 
-def _unswapped(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, one: int, other: int) -> bool:
-    """Whether two records, of unlike labels and far apart in rows, can change places."""
-    n, rows = game.n_records, form.spread(game.n_records, rng)
-    labels = rng.integers(game.n_classes, size=n)
-    labels[other] = (labels[one] + rng.integers(1, game.n_classes)) % game.n_classes
-    ranked = np.argsort(rows.reshape(n, -1)[:, 0], kind="stable")
-    quarter = max(1, n // 4)  # not the ends themselves: what is lost at one may be what is lost at the other
-    ends = rows[[rng.choice(ranked[:quarter]), rng.choice(ranked[-quarter:])]]
-    rows[[one, other]] = ends if rng.random() < 0.5 else ends[::-1]
-    order = np.arange(n)
-    order[[one, other]] = other, one
-    return _alike([game(labels, rows)], [game(labels[order], rows[order])])
+def _shuffled(found: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return an order in which records change places inside orbits."""
+    order = np.empty(found.size, dtype=np.intp)
+    order[np.argsort(found, kind="stable")] = np.lexsort((rng.random(found.size), found))
+    return order
 
 
 def _unmoved(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:

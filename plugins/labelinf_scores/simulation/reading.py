@@ -7,6 +7,7 @@ hypotheses share are settled; new ones take their place.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -22,8 +23,7 @@ from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission, Vector
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
 from labelinf_scores.simulation.support import support
-from labelinf_scores.simulation.symmetry import Template, holds
-from labelinf_scores.simulation.window import Bases, Family, QueryPlan, asked, planned, weighed
+from labelinf_scores.simulation.window import Bases, Family, LikelyPlan, QueryPlan, likely, planned, weighed
 
 __all__ = ["Reader"]
 
@@ -48,15 +48,11 @@ _AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
 _MANY = 1  # of these ways may move with too many records
 _LIKED = 8  # failures that one success makes up for
-_CHECKED = 3  # hypotheses of a plan that is used again, which are simulated anew
-_SURELY = 12  # of a new one
-_TEMPLATES = 8  # plans that are kept, to be used again
-_DRAWN = 4  # ways to choose records for each
-_ALIKE = 0.9  # of what the last search found, which is enough of a plan that is used again
-_AGAIN = 12  # queries without a search, after which there is one
-_VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
 _SOUGHT = 3  # times that a query which moves with few records is looked for where answers are few
-_WAYS = ("plain", "support", "count", "range")  #: what a query rests on, the surest first
+_WAYS = ("plain", "count", "support")  #: what a query rests on, the surest first
+_DRAWN = (12, 48)  # labellings, a class as many as another, of which fewer show that a query tells nothing
+_LATER = 3  # times as many queries before more is looked for again
+_SURE = 0.97  # of which the nearest one has the same class: enough
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
 
@@ -73,14 +69,14 @@ class Reader:
         worth: What each family's last queries told, in bits.
         failed: How often in a row nothing was found in a family.
         way: What the last query rested on.
-        vain: How often in a row an answer moved with too many records.
+        vain: How often in a row only a likely class could be read.
+        pause: Queries before more is looked for.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
         silent: Records whose label no answer was seen to depend on.
-        wide: Whether anything rests on a statistic that moved with other labels.
         confirmed: Whether what was read gave all answers, those of verifying queries, too.
-        templates: Plans that were searched for, the last one last.
-        searched: What the last search found: hypotheses, bits a query, and queries since.
+        liked: The family whose answer told a record's likely class last.
+        shown: How often such a class was right then, in made labellings.
     """
 
     knowledge: Knowledge
@@ -89,16 +85,16 @@ class Reader:
     care: int
     room: int = 8
     worth: dict[Family, float] = attrs.field(factory=dict)
-    failed: dict[tuple[Family, bool], int] = attrs.field(factory=dict)
+    failed: dict[Family, int] = attrs.field(factory=dict)
     way: str = ""
     vain: int = 0
+    pause: int = 0
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
     silent: set[int] = attrs.field(factory=set)
-    wide: bool = False
     confirmed: bool = False
-    templates: list[Template] = attrs.field(factory=list)
-    searched: tuple[int, float, int] = (0, math.inf, 0)
+    liked: Family | None = None
+    shown: float = 1.0
     log: list[str] = attrs.field(factory=list)
 
     @classmethod
@@ -126,7 +122,7 @@ class Reader:
     def decouples(self) -> bool:
         """Whether a query was found whose answer moves with a few records only."""
         window = self._filled(None)
-        return window is not None and any(self._attempt(way, window.first) for way in _WAYS[:2] * _SOUGHT)
+        return window is not None and any(self._attempt(way, window.first) for way in ("plain", "support") * _SOUGHT)
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
@@ -146,7 +142,9 @@ class Reader:
                     return
                 self.log.append("replay")
                 if self.log.count("replay") < _ROUNDS:
-                    self._forget(len(self.settled))
+                    doubted = self.knowledge.doubted()
+                    self.knowledge.labels[doubted] = OPEN
+                    self._forget(0 if doubted.size else len(self.settled))
                 self.care += 3
         except (QueriesExhaustedError, BudgetSpentError):
             return
@@ -170,7 +168,7 @@ class Reader:
         if not np.setdiff1d(self.knowledge.known, list(self.silent)).size:
             return False
         whole = self.knowledge.misfits() == 0
-        if not whole and not self.knowledge.mended():
+        if (not whole and not self.knowledge.mended()) or self._renamed():
             return False
         beside, asked = [self._beside() for _ in range(_BESIDE)], 0
         while 2 * len(beside) >= _BESIDE or asked < (_VERIFYING if whole else _DOUBTED):
@@ -180,6 +178,20 @@ class Reader:
             self.knowledge.answer(rows)
             asked += 1
         return self.knowledge.misfits() == 0
+
+    def _renamed(self) -> bool:
+        """Whether two classes can change places in one orbit without changing an answer: no query names them."""
+        knowledge = self.knowledge
+        game, every = knowledge.game, np.unique(knowledge.orbit)
+        pairs = itertools.combinations(range(game.n_classes), 2)
+        for orbit, (a, b) in itertools.product(every, pairs) if every.size < _ORBITS else ():
+            own, labels = knowledge.labels, knowledge.labels.copy()
+            inside = knowledge.orbit == orbit
+            labels[inside & (own == a)], labels[inside & (own == b)] = b, a
+            rows = (self.bases.format.spread(game.n_records, knowledge.rng) for _ in range(_HEARD))
+            if not np.array_equal(own, labels) and all(np.array_equal(game(own, x), game(labels, x)) for x in rows):
+                return True
+        return False
 
     def _beside(self) -> Labels:
         """Return what was read, but for the label of one record that is scored."""
@@ -236,7 +248,7 @@ class Reader:
                 if best is not None and best.bits > _WHOLE * math.log2(n + 1):
                     break
             if best is not None and best.bits > 0.5 * math.log2(n + 1):
-                self._noted(asked(self.knowledge, best, hypotheses))
+                self._noted(best.asked(self.knowledge, hypotheses))
 
     def _noted(self, hypotheses: Hypotheses) -> None:
         if hypotheses.counted and len(set(hypotheses.numbers.tolist())) == 1:
@@ -250,27 +262,23 @@ class Reader:
             if len(window) < 2:
                 window = self._filled(self._settle(window)) if len(window) else self._contradicted()
                 continue
-            again = self._again(window)
-            window, plan = (window, again) if again else self._searched(window)
+            window, plan = self._best(window)
             if plan is None:
                 window = self._stuck(window)
                 continue
-            surely = again or plan.wide or holds(self.knowledge, plan, window, _SURELY)
-            if not surely:  # what rarely moves was not seen to
-                self.failed[plan.family, plan.wide] = max(0, self.failed.get((plan.family, plan.wide), 0)) + 1
+            if isinstance(plan, QueryPlan) and not plan.holds(self.knowledge, window):  # it moves, though rarely
+                self.failed[plan.family] = max(0, self.failed.get(plan.family, 0)) + 1
                 self.worth.pop(plan.family, None)
                 continue
-            self.wide |= plan.wide
-            left = asked(self.knowledge, plan, window)
+            left = plan.asked(self.knowledge, window)
             if not len(left):
                 window = self._contradicted()
                 continue
-            gained = math.log2(len(window) / len(left))
-            self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
-            if plan.wide:
-                self.room = len(window)
-            elif plan.added or len(window) <= 64:
-                self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
+            if isinstance(plan, QueryPlan):
+                gained = math.log2(len(window) / len(left))
+                self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
+                if plan.added or len(window) <= 64:
+                    self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
             window = self._filled(self._settle(left))
 
     def _settle(self, window: Hypotheses) -> Hypotheses:
@@ -296,7 +304,7 @@ class Reader:
         taken = set(window.places.tolist()) | self.given_up | self.silent
         free = [place for place in self.knowledge.open if place not in taken]
         if window.counted is None:
-            self.knowledge.rng.shuffle(free)
+            free.sort(key=lambda place: self.bases.rank[place])
             if free:  # records of one orbit are read together
                 own = self.knowledge.orbit[window.places[0] if window.places.size else free[0]]
                 free.sort(key=lambda place: self.knowledge.orbit[place] != own)
@@ -308,47 +316,25 @@ class Reader:
         window = self._possible(window)
         return window if window.places.size else None
 
-    def _again(self, window: Hypotheses) -> QueryPlan | None:
-        """Return a plan that was searched for other records, if it tells about as much as a search would find."""
-        size, worth, since = self.searched
-        knowledge = self.knowledge
-        if knowledge.game.remembers or window.counted is not None or len(window) > 2 * size or since >= _AGAIN:
-            return None
-        plans = [(t, p) for t in self.templates for _ in range(_DRAWN) if (p := t.applied(knowledge, window))]
-        if not plans:
-            return None
-        template, best = max(plans, key=lambda pair: pair[1].worth)
-        if best.worth < _ALIKE * min(worth, math.log2(len(window))):
-            return None
-        if not holds(knowledge, best, window, _CHECKED):
-            self.templates.remove(template)
-            return None
-        self.searched = size, worth, since + 1
-        return best
-
-    def _searched(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
-        """Search for a plan, and keep it for other records."""
-        window, plan = self._best(window)
-        if plan is not None and window.counted is None:
-            self.searched = len(window), plan.worth, 0
-            made = Template(plan=plan, hypotheses=window, known=self.knowledge.known)
-            self.templates = [*self.templates[1 - _TEMPLATES :], made]
-        return window, plan
-
-    def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
+    def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | LikelyPlan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
-        weak: tuple[Hypotheses, QueryPlan | None] = window, None
+        if self.pause > 0:
+            self.pause -= 1
+            if (plan := self._likely(window)) is not None:
+                return window, plan
+        weak: tuple[Hypotheses, QueryPlan] | None = None
         for found in self._attempts(window):
-            if found is None:
-                continue
-            if found[1].worth >= min(_ENOUGH, 0.5 * math.log2(len(found[0]))):
-                return found
-            if weak[1] is None or weak[1].worth < found[1].worth:
+            if found is not None and (weak is None or weak[1].worth < found[1].worth):
                 weak = found
-        return weak
+            if weak is not None and weak[1].worth >= min(_ENOUGH, 0.5 * math.log2(len(weak[0]))):
+                self.vain = 0
+                return weak
+        self.vain += 1
+        self.pause = _LATER**self.vain
+        return (window, plan) if (plan := self._likely(window)) or weak is None else weak
 
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
-        """Yield plans in the order of what they rest on: nothing but the window, a class count, a moving statistic.
+        """Yield plans in the order of what they rest on: nothing but the window, few records besides, a class count.
 
         What told something last time goes first.
         """
@@ -357,28 +343,38 @@ class Reader:
         if self._fresh(window):
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
-        for way in sorted(_WAYS, key=self._later):
+        for way in sorted(_WAYS, key=lambda way: way != self.way):
             for small in tried:
                 found = self._attempt(way, small)
                 if found is not None:
                     self.way = way
                     yield found
                 if way == "support":
-                    self.vain = 0 if found else self.vain + 1
                     break  # it starts from one record, whatever the window
 
-    def _later(self, way: str) -> int:
-        """What worked last goes first; where all records are alike, an answer that moves with few of them is rare."""
-        return -1 if way == self.way else int(way == "support" and not self.knowledge.orbit.max())
-
     def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
-        if self.knowledge.game.remembers and way == "support":
-            return None  # what was answered before is no answer of the board as it stands
-        if way == "support":
-            return self._supported(window) if self.vain < _VAIN or self.knowledge.rng.random() < 1 / _VAIN else None
-        wide = way == "range"
-        families = self._some_families(window, wide)
-        return self._with_count(window, families) if way == "count" else self._among(window, families, wide=wide)
+        if way == "support":  # what a board that remembers answered before is no answer of the board as it stands
+            return None if self.knowledge.game.remembers else self._supported(window)
+        families = self._some_families(window)
+        return self._with_count(window, families) if way == "count" else self._among(window, families)
+
+    def _likely(self, window: Hypotheses) -> LikelyPlan | None:
+        """Return a query that shows the likely class of the window's first record: what such queries read is mended."""
+        k = self.knowledge.game.n_classes
+        least = (1 + 1 / k) / 2
+        plans: list[LikelyPlan] = []
+        every = [family for family in self._some_families(window.first) if family.kind != "permuted"]
+        for family in ([self.liked] if self.liked else []) + every:
+            if plans and plans[-1].share > min(_SURE, _USUAL * self.shown):
+                break
+            for draws in _DRAWN:
+                plan = likely(self.knowledge, self.bases, window, family, max(_CARE, draws // k))
+                if plan is None or plan.share < least:
+                    break
+                plans += [plan] if draws == _DRAWN[-1] else []
+        best = max(plans, key=lambda plan: plan.worth, default=None)
+        self.liked, self.shown = (best.family, best.share) if best else (None, 1.0)
+        return best
 
     def _supported(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
         """Move one record's row, and take all records into the window that the answer then moves with."""
@@ -395,7 +391,7 @@ class Reader:
         room = self._room(len(known), fresh=fresh)
         if not room:
             return None
-        for family in self._some_families(window.first, wide=False)[:_MOVED]:
+        for family in self._some_families(window.first)[:_MOVED]:
             moved = knowledge.rng.choice(near, 1)
             submission = self.bases.written(family, moved, knowledge)
             statistic = Statistic(submission=submission, beside=(self.bases.base(family, knowledge),))
@@ -435,7 +431,7 @@ class Reader:
         """Return the families that told most."""
         return sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
 
-    def _some_families(self, window: Hypotheses, wide: bool) -> list[Family]:
+    def _some_families(self, window: Hypotheses) -> list[Family]:
         """Return some families, seldom such as told nothing before."""
         fixed = window.places.size < 2 and not self.knowledge.known.size
         every = [
@@ -444,24 +440,22 @@ class Reader:
             if not (family.known != "base" and not self.knowledge.known.size)
             and not (fixed and family.kind == "permuted")
         ]
-        weights = np.array([0.7 ** self.failed.get((family, wide), 0) + 0.02 for family in every])
+        weights = np.array([0.7 ** self.failed.get(family, 0) + 0.02 for family in every])
         size = min(len(every), _SOME)
         chosen = self.knowledge.rng.choice(len(every), size=size, replace=False, p=weights / weights.sum())
         return [every[i] for i in chosen]
 
-    def _among(
-        self, window: Hypotheses, families: list[Family], *, wide: bool = False
-    ) -> tuple[Hypotheses, QueryPlan] | None:
+    def _among(self, window: Hypotheses, families: list[Family]) -> tuple[Hypotheses, QueryPlan] | None:
         """Return the best plan of some families; of many, the first few that tell anything."""
         if len(window) < 2:
             return None
         plans: list[QueryPlan] = []
         for family in families:
-            plan = planned(self.knowledge, self.bases, window, family, care=self.care, wide=wide)
+            plan = planned(self.knowledge, self.bases, window, family, care=self.care)
             if plan is None:
-                self.failed[family, wide] = self.failed.get((family, wide), 0) + 1
+                self.failed[family] = self.failed.get(family, 0) + 1
                 continue
-            self.failed[family, wide] = -_LIKED
+            self.failed[family] = -_LIKED
             plans.append(plan)
             usual = _USUAL * max(self.worth.values(), default=math.inf)
             if plan.worth > min(usual, 0.9 * math.log2(len(window))) or len(plans) >= _TRIES:
@@ -491,8 +485,13 @@ class Reader:
         return self._filled(None)
 
     def _contradicted(self) -> Hypotheses | None:
-        """No hypothesis fits: something read before is wrong. Return another window."""
-        self.templates.clear()
+        """No hypothesis fits: something read before is wrong. Return another window.
+
+        What is only likely may be wrong in single records: it is mended at the end, and nothing rests on it until then.
+        """
+        if self.liked:
+            self.pause = self.knowledge.game.n_records
+            return self._filled(None)
         self.log.append("contradiction")
         self._forget(2 ** self.log.count("contradiction"))
         self.care += self.care // 2

@@ -20,6 +20,7 @@ __all__ = [
     "Labels",
     "Simulator",
     "Submission",
+    "afforded",
     "as_vector",
     "blended",
     "differing",
@@ -32,11 +33,22 @@ Board = Callable[[Labels, Submission], Any]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NOT_FINITE = 1e12  #: beyond every score: where what is no number begins
+_STEPS = 16_000_000  # labels that may be scored in all
+_FEWEST = 1_000  # labellings, however many labels each has
 _TEXT = 64  # characters of a text without numbers that are told apart one by one
 
 
 class BudgetSpentError(LabelinfError):
     """As many labellings were scored as may be."""
+
+
+def afforded(simulations: int, n_records: int) -> int:
+    """Return how many labellings may be scored: as many as are granted, fewer where each has many labels.
+
+    >>> afforded(60_000, 150), afforded(60_000, 8_000)
+    (60000, 2000)
+    """
+    return min(simulations, max(_FEWEST, _STEPS // n_records))
 
 
 def differing(one: Submission, other: Submission) -> NDArray[np.intp]:
@@ -98,6 +110,7 @@ class Simulator:
         score: Returns what is shown of a labelling and a submission; what it raises is an answer, too.
         restarted: Returns such a function without a past; None: nobody knows how to make one.
         remembers: Whether answers depend on what was submitted before.
+        refuses: Whether it always raises, so that numbers in a message are the score.
         history: What the host was asked, as far as a board that remembers still depends on it.
         n_records: N, places that have a label.
         n_classes: K.
@@ -112,6 +125,7 @@ class Simulator:
     limit: int
     restarted: Callable[[], Board] | None = None
     remembers: bool = False
+    refuses: bool = False
     history: list[Submission] = attrs.field(factory=list)
     calls: int = 0
     width: int = 0
@@ -142,16 +156,18 @@ class Simulator:
         return self.shown(lambda: board(labels, submission))
 
     def shown(self, answer: Callable[[], Any]) -> Vector:
-        """Return an answer as numbers, always as many: an exception's type, or another shape, is a number of its own.
+        """Return an answer as numbers, always as many: an exception, or another shape, is a number of its own.
 
-        What is no finite number is one that no score is near.
+        What is no finite number is one that no score is near. A refusal is an answer, and its message a text.
         """
         try:
             found = as_vector(answer())
         except (BudgetSpentError, QueriesExhaustedError):
             raise
         except Exception as error:
-            return self._symbol(type(error).__name__)
+            if not self.refuses:
+                return self._symbol(f"{type(error).__name__}: {error}")
+            found = as_vector(str(error))
         self.width = self.width or found.size
         if found.size != self.width:
             return self._symbol(f"{found.size}")

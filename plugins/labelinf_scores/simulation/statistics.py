@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from labelinf_scores.simulation.knowledge import Count, Knowledge
 from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Submission, Vector
 
-__all__ = ["Hypotheses", "Statistic", "Told", "Values", "ranged", "told"]
+__all__ = ["Hypotheses", "Statistic", "Told", "Values", "told"]
 
 _SAME = 1e-9  # of the size of an answer: what the order of additions may move
 _PAIRS = 16  # of a hypothesis and a labelling of the rest, at least
@@ -96,7 +96,11 @@ class Statistic:
     def observed(self, knowledge: Knowledge) -> Vector:
         """Return its value for what the host answers; what was not asked yet is asked."""
         others = [knowledge.answer(other) for other in self.beside]
-        return _combined(knowledge.answer(self.submission), others)
+        answer = knowledge.answer(self.submission)
+        if self.beside:
+            places = [i for i, rows in enumerate(knowledge.asked) if rows is self.beside[0]]
+            knowledge.against[len(knowledge.asked) - 1] = places[-1]
+        return _combined(answer, others)
 
     def rounded(self, knowledge: Knowledge, size: Vector) -> Vector:
         """Return how far the rounding of answers moves a value of at most this size."""
@@ -128,49 +132,31 @@ class Told:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Values:
-    """Between which ends a statistic lies in every hypothesis.
+    """What a statistic is in every hypothesis.
 
     Attributes:
-        low: Lower ends, shape ``(h, d)``, of the numbers that count.
-        high: Upper ends.
-        error: How far beyond its ends it may be, shape ``(d,)``.
+        each: Shape ``(h, d)``: the numbers that count.
+        error: How far it may be from what is seen, shape ``(d,)``.
     """
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    each: NDArray[np.float64]
     error: Vector
-
-    @property
-    def groups(self) -> NDArray[np.intp]:
-        """Which hypotheses look alike, as a number for each: their ranges meet, in every number."""
-        columns = []
-        for low, high, error in zip(self.low.T, self.high.T, self.error, strict=True):
-            order = np.argsort(low, kind="stable")
-            reached = np.maximum.accumulate(high[order])
-            marked = np.empty(len(low), dtype=np.intp)
-            marked[order] = np.concatenate([[0], np.cumsum(low[order][1:] > reached[:-1] + error)])
-            columns.append(marked)
-        return np.unique(np.array(columns), axis=1, return_inverse=True)[1].ravel()
 
     @property
     def bits(self) -> float:
         """Bits that a value tells of the hypotheses, where each is as likely as any other."""
-        share = np.bincount(self.groups) / len(self.low)
-        share = share[share > 0]
+        columns = []
+        for column, error in zip(self.each.T, self.error, strict=True):
+            order = np.argsort(column, kind="stable")
+            marked = np.empty(len(column), dtype=np.intp)
+            marked[order] = np.concatenate([[0], np.cumsum(np.diff(column[order]) > error)])
+            columns.append(marked)
+        share = np.unique(np.array(columns), axis=1, return_counts=True)[1] / len(self.each)
         return float(-(share * np.log2(share)).sum())
 
     def fits(self, seen: Vector) -> NDArray[np.bool_]:
-        """Whether each hypothesis has what was seen in its range."""
-        return ((self.low - self.error <= seen) & (seen <= self.high + self.error)).all(axis=1)
-
-    def nearest(self, seen: Vector) -> int:
-        """Return the hypothesis whose range is nearest to what was seen, as shares of the ranges."""
-        off = np.maximum(self.low - seen, seen - self.high).clip(0) / np.maximum(self.high - self.low, self.error)
-        return int(off.max(axis=1).argmin())
-
-    def kept(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Values:
-        """Return those of some hypotheses."""
-        return attrs.evolve(self, low=self.low[which], high=self.high[which])
+        """Whether each hypothesis has what was seen."""
+        return (np.abs(self.each - seen) <= self.error).all(axis=1)
 
 
 def told(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, among: int, each: int) -> Told | None:
@@ -205,27 +191,6 @@ def told(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, 
     exact = np.max(ranges, axis=0) <= allowed
     finite = sizes.min(axis=0) < NOT_FINITE
     return Told(statistic=statistic, clean=exact, off=allowed) if exact[finite].any() else None
-
-
-def ranged(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, each: int) -> tuple[Told, Values] | None:
-    """Return between which ends a statistic lies in every hypothesis, in some labellings of the rest.
-
-    None where no two hypotheses are apart.
-    """
-    low, high = [], []
-    for i in range(len(hypotheses)):
-        drawn = [value for _ in range(each) if (value := hypotheses.value(knowledge, statistic, i)) is not None]
-        if not drawn:
-            return None
-        low.append(np.min(drawn, axis=0))
-        high.append(np.max(drawn, axis=0))
-    lower, upper = np.array(low), np.array(high)
-    off = _allowed(knowledge, statistic, np.abs(upper).max(axis=0))
-    apart = lower.max(axis=0) > upper.min(axis=0) + off
-    if not apart.any():
-        return None
-    clean = Told(statistic=statistic, clean=apart, off=off)
-    return clean, Values(low=lower[:, apart], high=upper[:, apart], error=off[apart])
 
 
 def _allowed(knowledge: Knowledge, statistic: Statistic, size: Vector) -> Vector:

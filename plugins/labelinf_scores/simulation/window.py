@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
-from labelinf_scores.simulation.simulator import Submission
-from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
+from labelinf_scores.simulation.simulator import Submission, Vector
+from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, told
 
-__all__ = ["LAST", "Bases", "Family", "QueryPlan", "asked", "planned", "weighed"]
+__all__ = ["LAST", "Bases", "Family", "LikelyPlan", "QueryPlan", "likely", "planned", "weighed"]
 
 LAST = -1  #: a base
 _LISTED = 192  # hypotheses that are simulated one by one for a plan
 _SUPPORTED = 1024  # where they are all that a statistic moves with
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
-_APART = 8  # hypotheses that ranges are looked at of
+_SURELY = 12  # hypotheses of a plan that are simulated anew before it is asked
+_NEAR = 8  # labellings nearest to an answer, a third of which a class must have
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
 _SEEN = 4  # hypotheses of which two show that a statistic is not theirs alone
@@ -36,7 +35,7 @@ class Family:
     Attributes:
         base: Which of the bases stands at the records that are not asked about; LAST: what a board still remembers.
         kind: Which rows are given to those that are; "permuted": their own, in another order.
-        known: What records get whose labels are known: the base's rows, rows of that kind, or their classes' own.
+        known: What records get whose labels are known: the base's rows, their classes' own, or other classes'.
     """
 
     base: int
@@ -51,17 +50,20 @@ class Bases:
     Attributes:
         format: The rows.
         submissions: The bases.
+        rank: Of every record in the last of them: neighbours are read together.
     """
 
     format: SubmissionFormat
     submissions: list[Submission]
+    rank: NDArray[np.intp]
 
     @classmethod
     def of(cls, form: SubmissionFormat, n: int, rng: np.random.Generator) -> Bases:
         """Return all records alike, in every way that the format has, then none alike."""
         alike = [np.repeat(np.asarray(row)[None], n, axis=0) for row in form.constants]
-        found = [*alike, form.spread(n, rng), form.spread(n, rng)]
-        return cls(format=form, submissions=found)
+        found = [*alike, form.spread(n, rng)]
+        rank = np.argsort(np.argsort(found[-1].reshape(n, -1)[:, 0], kind="stable"))
+        return cls(format=form, submissions=found, rank=rank)
 
     def base(self, family: Family, knowledge: Knowledge) -> Submission:
         """Return the submission that a family's are written on."""
@@ -73,59 +75,142 @@ class Bases:
         kinds = [*self.format.kinds, "permuted"]
         return [
             Family(base=base, kind=kind, known=known)
-            for base, kind, known in itertools.product(bases, kinds, ("base", "kind", "class"))
+            for base, kind, known in itertools.product(bases, kinds, ("base", "class", "other"))
         ]
 
     def written(self, family: Family, places: NDArray[np.intp], knowledge: Knowledge) -> Submission:
         """Write a submission of a family."""
         rng = knowledge.rng
         submission = self.base(family, knowledge).copy()
-        changed = np.concatenate([places, knowledge.known]) if family.known == "kind" else places
-        if family.known == "class":
+        if family.known != "base":
             own = np.array(self.format.constants[-knowledge.game.n_classes :])
-            submission[knowledge.known] = own[knowledge.labels[knowledge.known] % len(own)]
+            submission[knowledge.known] = own[
+                (knowledge.labels[knowledge.known] + (family.known == "other")) % len(own)
+            ]
         if family.kind == "permuted":
-            submission[changed] = submission[rng.permutation(changed)]
-        elif changed.size:
-            submission[changed] = self.format.rows(family.kind, changed.size, rng)
+            submission[places] = submission[rng.permutation(places)]
+        elif places.size:
+            submission[places] = self.format.rows(family.kind, places.size, rng)
         return submission
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class QueryPlan:
-    """A query that is worth asking.
+    """A query whose answer shows what simulation has for some hypotheses, whatever the other labels are.
 
     Attributes:
         told: What it tells.
         values: Its statistic in every hypothesis.
         added: Whether the values were added up from one record's each.
-        wide: Whether it moves with other labels, so that the truth may be ruled out.
         family: How it was written.
         cost: Queries that it takes.
+        bits: What it tells of the hypotheses.
     """
 
     told: Told
     values: Values
-    added: bool = False
-    wide: bool = False
+    added: bool
     family: Family
     cost: int
     bits: float
 
     @property
     def worth(self) -> float:
-        """Bits a query; a base that is asked serves later queries, too, if its plan rests on nothing that is local."""
-        return self.bits / (self.cost if self.wide else 1 + (self.cost - 1) / 2)
+        """Bits a query; a base that is asked serves later queries, too."""
+        return self.bits / (1 + (self.cost - 1) / 2)
+
+    def holds(self, knowledge: Knowledge, hypotheses: Hypotheses) -> bool:
+        """Whether some hypotheses, simulated anew, are what the plan has them to be."""
+        for i in knowledge.rng.integers(len(hypotheses), size=_SURELY):
+            value = hypotheses.value(knowledge, self.told.statistic, int(i))
+            if value is not None and not self.values.fits(value[self.told.clean])[i]:
+                return False
+        return True
+
+    def asked(self, knowledge: Knowledge, hypotheses: Hypotheses) -> Hypotheses:
+        """Ask, and return the hypotheses that fit the answer."""
+        seen = self.told.statistic.observed(knowledge)[self.told.clean]
+        left = hypotheses.kept(self.values.fits(seen))
+        rounded = bool((self.values.error > 2 * self.told.off[self.told.clean]).any())
+        if not (self.added and rounded) or not 1 < len(left) <= _NEAREST:
+            return left
+        return left.kept(_listed(knowledge, self.told, left).fits(seen))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class LikelyPlan:
+    """A query about one record whose answer moves with other labels, too: it tells which class is likely.
+
+    Attributes:
+        statistic: What is asked.
+        number: Which number of an answer is looked at.
+        drawn: What it was in made labellings, shape ``(m,)``.
+        classes: The record's class in each.
+        share: Of the labellings, whose nearest one has the same class.
+        family: How it was written.
+        cost: Queries that it takes.
+    """
+
+    statistic: Statistic
+    number: int
+    drawn: Vector
+    classes: NDArray[np.intp]
+    share: float
+    family: Family
+    cost: int
+
+    @property
+    def worth(self) -> float:
+        """How often the class is right, a query; a base that is asked serves later queries, too."""
+        return self.share / (1 + (self.cost - 1) / 4)
+
+    def asked(self, knowledge: Knowledge, hypotheses: Hypotheses) -> Hypotheses:
+        """Ask, and return the hypotheses whose first record has a class that is frequent near the answer."""
+        near = np.abs(self.drawn - self.statistic.observed(knowledge)[self.number]).argsort(kind="stable")
+        among = np.bincount(self.classes[near[:_NEAR]])
+        frequent = np.flatnonzero(among > min(_NEAR / 3, int(among.max()) - 1))
+        return hypotheses.kept(np.isin(hypotheses.values[:, 0], frequent))
+
+
+def likely(knowledge: Knowledge, bases: Bases, hypotheses: Hypotheses, family: Family, draws: int) -> LikelyPlan | None:
+    """Return how well a family's submission shows the class of the first record; None where it has one class only."""
+    base, rng = bases.base(family, knowledge), knowledge.rng
+    beside = () if knowledge.game.remembers and knowledge.has(base) else (base,)
+    statistic = Statistic(submission=bases.written(family, hypotheses.places[:1], knowledge), beside=beside)
+    first = hypotheses.values[:, 0]
+    drawn, classes = [], []
+    for c in np.repeat(np.unique(first), draws):
+        value = hypotheses.value(knowledge, statistic, int(rng.choice(np.flatnonzero(first == c))))
+        if value is not None:
+            drawn.append(value)
+            classes.append(c)
+    order = rng.permutation(len(drawn))
+    if order.size < 2 * draws:
+        return None
+    table, own = np.array(drawn)[order], np.array(classes)[order]
+    shares = [_share(column, own) for column in table.T]
+    number = int(np.argmax(shares))
+    return LikelyPlan(
+        statistic=statistic,
+        number=number,
+        drawn=table[:, number],
+        classes=own,
+        share=shares[number],
+        family=family,
+        cost=statistic.cost(knowledge),
+    )
+
+
+def _share(drawn: Vector, classes: NDArray[np.intp]) -> float:
+    """Return how many values have a nearest other one of the same class."""
+    order = drawn.argsort(kind="stable")
+    gaps = np.concatenate([[np.inf], np.diff(drawn[order]), [np.inf]])
+    nearest = np.arange(order.size) + np.where(gaps[:-1] < gaps[1:], -1, 1)
+    return float((classes[order] == classes[order][nearest]).mean())
 
 
 def planned(
-    knowledge: Knowledge,
-    bases: Bases,
-    hypotheses: Hypotheses,
-    family: Family,
-    *,
-    care: int,
-    wide: bool = False,
+    knowledge: Knowledge, bases: Bases, hypotheses: Hypotheses, family: Family, *, care: int
 ) -> QueryPlan | None:
     """Return what a family's submission tells of the hypotheses; None where it tells nothing.
 
@@ -135,67 +220,33 @@ def planned(
         hypotheses: What is to be told apart.
         family: How to write it.
         care: Labellings of the rest that each hypothesis is tried on.
-        wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
     """
     places, rng = hypotheses.places, knowledge.rng
     if len(places) > 1 and rng.random() < _SOME:  # what is half known is best asked about by itself
         places = rng.permutation(places)[: rng.integers(1, len(places))]
-    submission = bases.written(family, places, knowledge)
-    for beside in _beside(knowledge, bases, family):
+    submission, base = bases.written(family, places, knowledge), bases.base(family, knowledge)
+    asked = knowledge.game.remembers and knowledge.has(base)  # before: it was not answered by the same board
+    for beside in [()] if asked else [(), (base,)]:
         statistic = Statistic(submission=submission, beside=beside)
-        plan = weighed(knowledge, statistic, hypotheses, family, care=care, wide=wide)
+        plan = weighed(knowledge, statistic, hypotheses, family, care=care)
         if plan is not None:
             return plan if plan.bits >= _BITS else None
     return None
 
 
 def weighed(
-    knowledge: Knowledge,
-    statistic: Statistic,
-    hypotheses: Hypotheses,
-    family: Family,
-    *,
-    care: int,
-    wide: bool = False,
-    among: int = 4,
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, family: Family, *, care: int, among: int = 4
 ) -> QueryPlan | None:
     """Return what one statistic tells of hypotheses, of which so many are tried; None where it is not theirs alone."""
-    if wide:
-        found = _spread(knowledge, statistic, hypotheses, care)
-    else:
-        found = _clean(knowledge, statistic, hypotheses, care, among)
-    if found is None:
-        return None
-    clean, values, added = found
-    cost = statistic.cost(knowledge)
-    return QueryPlan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=values.bits)
-
-
-def _clean(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int, among: int
-) -> tuple[Told, Values, bool] | None:
     if among <= _SEEN and told(knowledge, statistic, hypotheses, among=2, each=2) is None:
         return None
     clean = told(knowledge, statistic, hypotheses, among=among, each=care)
     found = None if clean is None else table(knowledge, clean, hypotheses, _LISTED if among <= _SEEN else _SUPPORTED)
-    return None if clean is None or found is None else (clean, *found)
-
-
-def _spread(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
-) -> tuple[Told, Values, bool] | None:
-    if len(hypotheses) > _APART or ranged(knowledge, statistic, hypotheses, 2) is None:
+    if clean is None or found is None:
         return None
-    found = ranged(knowledge, statistic, hypotheses, 8 * care)
-    return None if found is None else (*found, False)
-
-
-def _beside(knowledge: Knowledge, bases: Bases, family: Family) -> Iterator[tuple[Submission, ...]]:
-    """Yield what an answer may be set against, the cheapest to simulate first: nothing, the base."""
-    yield ()
-    base = bases.base(family, knowledge)
-    if not (knowledge.game.remembers and knowledge.has(base)):  # asked before, it was not answered by the same board
-        yield (base,)
+    values, added = found
+    cost = statistic.cost(knowledge)
+    return QueryPlan(told=clean, values=values, added=added, family=family, cost=cost, bits=values.bits)
 
 
 def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses, most: int) -> tuple[Values, bool] | None:
@@ -214,11 +265,7 @@ def _listed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
         value = hypotheses.value(knowledge, clean.statistic, i)
         if value is not None:
             values[i] = value
-    return _exactly(values, clean, clean.off)
-
-
-def _exactly(values: NDArray[np.float64], clean: Told, error: NDArray[np.float64]) -> Values:
-    return Values(low=values[:, clean.clean], high=values[:, clean.clean], error=error[clean.clean])
+    return Values(each=values[:, clean.clean], error=clean.off[clean.clean])
 
 
 def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values | None:
@@ -229,9 +276,9 @@ def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
     design = np.column_stack([np.ones(len(values)), flags]).astype(np.float64)
     if design.shape[1] + 2 * _CHECKED >= len(values):
         return None
-    # Rows that span all others, so that no record's part is a guess.
-    spanning = qr(design.T, mode="r", pivoting=True)[1][: design.shape[1]]
-    chosen = np.concatenate([spanning, knowledge.rng.permutation(len(values))[: 2 * _CHECKED]])
+    # One with each record in each class, so that no record's part is a guess, and as many more.
+    order = knowledge.rng.permutation(len(values))
+    chosen = np.concatenate([order[design[order].argmax(axis=0)], order[-design.shape[1] - 2 * _CHECKED :]])
     simulated = [hypotheses.value(knowledge, clean.statistic, i) for i in chosen]
     if any(value is None for value in simulated):
         return None
@@ -241,17 +288,4 @@ def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
     total = design @ effects
     error = 2 * np.abs(total[checked] - seen[-_CHECKED:]).max(axis=0) + step / 2 + clean.off
     explained = (error <= 2 * clean.off + 4 * step)[clean.clean].all()
-    return _exactly(total, clean, error) if explained else None
-
-
-def asked(knowledge: Knowledge, plan: QueryPlan, hypotheses: Hypotheses) -> Hypotheses:
-    """Ask what is planned, and return the hypotheses that fit the answer; of ranges at least the nearest."""
-    seen = plan.told.statistic.observed(knowledge)[plan.told.clean]
-    if plan.wide:
-        groups = plan.values.groups
-        return hypotheses.kept(groups == groups[plan.values.nearest(seen)])
-    left = hypotheses.kept(plan.values.fits(seen))
-    rounded = bool((plan.values.error > 2 * plan.told.off[plan.told.clean]).any())
-    if not (plan.added and rounded) or not 1 < len(left) <= _NEAREST:
-        return left
-    return left.kept(_listed(knowledge, plan.told, left).fits(seen))
+    return Values(each=total[:, clean.clean], error=error[clean.clean]) if explained else None
