@@ -83,9 +83,10 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
     shape = arrays["gradients"].shape
     if len(shape) != 3 or 0 in shape:
         raise InputError(f"{run}: gradients has shape {shape}, expected (epochs, records, entries), none of them 0.")
-    free = {name: arrays[name].shape[-1:] for name in ("features", "classes") if name in arrays}
-    wanted = {"embeddings": shape, "step": shape[:2], "ids": shape[1:2], "classes": free.get("classes")}
-    wanted["features"] = (*shape[1:2], *free.get("features", ()))
+    wanted = {"embeddings": shape, "step": shape[:2], "ids": shape[1:2]}
+    wanted["classes"], wanted["features"] = (arrays.get("classes", np.zeros(0)).size,), shape[1:2]
+    if "features" in arrays:
+        wanted["features"] = (shape[1], *arrays["features"].shape[-1:])
     for name, kinds in _KINDS.items():
         array = arrays.get(name, np.zeros(0))
         if name in arrays and array.shape != wanted.get(name, shape):
