@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections import Counter
 from typing import Any
 
 import attrs
@@ -225,16 +226,18 @@ class Ties:
         """Say that a cluster of one step is of the class of a cluster of another."""
         self._unite(self._n + step * self._k + cluster, self._n + other * self._k + its)
 
-    def names(self, shots: Labels) -> Labels:
+    def names(self, shots: Labels, drawn: bool = False) -> Labels:
         """Return the class of every record, -1 where its piece has no name.
 
         A piece with ``shots``, known records and their classes, of two classes shows that what was taken for granted is
-        false: then nothing has a name.
+        false: then nothing has a name, unless trained labels are ``drawn`` and most shots decide.
         """
-        named: dict[int, int] = {}
+        votes: dict[int, Counter[int]] = {}
         for row, label in shots.T.tolist():
-            if named.setdefault(self._root(row), label) != label:
-                return np.full(self._n, -1)
+            votes.setdefault(self._root(row), Counter())[label] += 1
+        if not drawn and any(len(each) > 1 for each in votes.values()):
+            return np.full(self._n, -1)
+        named = {root: each.most_common(1)[0][0] for root, each in votes.items()}
         return np.array([named.get(self._root(row), -1) for row in range(self._n)], dtype=np.intp)
 
     def _root(self, node: int) -> int:

@@ -258,7 +258,7 @@ def found(**more: Any) -> SplitAudit:
         (found(claim=1.0, epsilon=1.5), AuditWord.REFUTED, Exit.FOUND),
         (found(claim=1.0, epsilon=0.5, power=0.96), AuditWord.WITHSTOOD, Exit.DONE),
         (found(claim=1.0, epsilon=0.5, power=0.9), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),
-        (found(claim=1.0, power=0.96), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),  # no leak is seen: nothing carries a signal
+        (found(claim=1.0, power=0.96), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),  # nothing carries a signal
     ],
 )
 def test_the_word_and_the_status_are_one(audit: SplitAudit, word: AuditWord, status: Exit) -> None:

@@ -35,7 +35,7 @@ def test_every_gradient_of_a_batch_comes_out(n: int, inputs: int, hidden: int, w
 
 
 def test_units_with_rectified_output_say_less_than_they_seem_to() -> None:
-    """15 inputs, 32 units, 16 entries: 1 040 equations of rank 1 008; of a pair of equal records only the sum is seen."""
+    """15 inputs, 32 units, 16 entries: 1 040 equations of rank 1 008; of two equal records only the sum is seen."""
     x, _, weights, mean = of_batch(9, 8, 0, 3)
     assert unmixed(np.append(x, x[:1], axis=0)[1:], weights, mean, 0, 3) is not None
     x[1] = x[0]

@@ -83,7 +83,8 @@ class LinearTop(SplitAttack):
             return _by_known_top(view)
         labels, said = _solved(view, rng)
         found = labels[view.targets] != ABSTAIN
-        certified = float(found.mean())
+        drawn = np.isfinite(view.threat.label_epsilon)
+        certified = 0.0 if drawn else float(found.mean())
         if not found.any() and view.threat.n_classes == 2:
             labels, said = _by_signs(view), "none: signs, conditional on hard labels"
             found = labels[view.targets] != ABSTAIN
@@ -99,7 +100,7 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
     """Return certified labels, ``ABSTAIN`` without, and what the certificate is worth."""
     threat, sent, steps = view.threat, view.sent, view.n_steps
     ties, worst, refused = Ties(len(view.features), steps, threat.n_classes), Solved.PROVED, 0
-    labels, near = np.full(len(view.features), ABSTAIN), None
+    near, drawn = None, bool(np.isfinite(threat.label_epsilon))
     for step in range(steps):
         where = view.rows_of(step)
         if not len(where[0]) or refused == _PATIENCE:
@@ -112,11 +113,10 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
             near, refused = fit, 0
             worst = fit.solved if worst is Solved.PROVED else worst
             ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
-        if (step + 1) % max(steps // len(view.step), 1) == 0:
-            labels = ties.names(view.shots)
-            if (labels[view.targets] != ABSTAIN).all():
-                break
-    return ties.names(view.shots), worst.value
+        ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
+        if ended and (ties.names(view.shots)[view.targets] != ABSTAIN).all():
+            break
+    return ties.names(view.shots, drawn), "none: labels are drawn" if drawn else worst.value
 
 
 def _by_signs(view: SplitView) -> Labels:
