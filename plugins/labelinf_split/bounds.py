@@ -1,7 +1,6 @@
 """What no feature party can guess more of, whatever it does: behind Gaussian noise, and behind randomised labels.
 
-Nothing is said of noise whose scale is taken from data, of Marvell, or where the label party learns from clean labels:
-:mod:`labelinf_split.defences.published` and :mod:`labelinf_split.defences.certified` say why.
+:mod:`labelinf_split.defences.published` and :mod:`labelinf_split.defences.certified` say where nothing is, and why.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ class CutCeilings(Bound):
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """One line for every ceiling."""
-        lines = {"V14": "Phi(Phi^-1(1/K) + sqrt(T) S / s)", "V16": "e^eps / (e^eps + K - 1)"}
-        return tuple(each.line("labels of a split run", lines[each.statement[-3:]]) for each in self.ceilings(threat))
+        formula = "Phi(Phi^-1(1/K) + sqrt(T) S / s), or e^eps / (e^eps + K - 1)"
+        return tuple(each.line("labels of a split run", formula) for each in self.ceilings(threat))
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """The ceilings; none where a condition is not met."""

@@ -52,17 +52,17 @@ def split(
     from labelinf_split.audit.reading import read_run
     from labelinf_split.game.view import SplitAttack
 
-    spec = attack or _COUNTED[given["top"]]
-    counted = of_channel(Builder(Host.load()).build(Kind.ATTACK, spec, "--attack"), SplitAttack, "attack", "split")
-    if foreign := third_party(counted, "attack"):
+    builder, specs = Builder(Host.load()), (attack,) if attack else (_COUNTED[given["top"]], "noise-subspace")
+    attacks = {s: of_channel(builder.build(Kind.ATTACK, s, "--attack"), SplitAttack, "attack", "split") for s in specs}
+    if foreign := "".join(third_party(each, "attack") for each in attacks.values()):
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")
-    found = audited(*read_run(**given), counted, claim=epsilon, seed=seed)
-    words = {"word": found.word, "claimed": found.claimed, "status": found.status, "attack": spec}
-    tell(words | attrs.asdict(found), _lines(found, spec), as_json=as_json)
+    found = audited(*read_run(**given), attacks, claim=epsilon, seed=seed)
+    words = {"word": found.word, "claimed": found.claimed, "status": found.status}
+    tell(words | attrs.asdict(found), _lines(found), as_json=as_json)
     context.exit(found.status)
 
 
-def _lines(found: SplitAudit, spec: str) -> Iterator[str]:
+def _lines(found: SplitAudit) -> Iterator[str]:
     from labelinf_core.contracts.answer import Answer
     from labelinf_core.statistics.proportions import clopper_pearson
 
@@ -77,12 +77,12 @@ def _lines(found: SplitAudit, spec: str) -> Iterator[str]:
     if found.guesses:
         share = clopper_pearson(found.correct, found.guesses)
         made = f"{found.correct}/{found.guesses} = {share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
-        yield f"{spec}: {made} of {found.n_canaries} canaries; chance {1 / found.n_classes:.1%}"
+        yield f"{found.attack}: {made} of {found.n_canaries} canaries; chance {1 / found.n_classes:.1%}"
         yield f"  placebo {found.placebo}/{found.guesses}; certified {found.certified:.1%} ({found.certificate})"
 
 
 def _headline(found: SplitAudit) -> str:
-    proved = f"epsilon >= {int(found.epsilon * 100) / 100:.2f} is proved" if found.epsilon else "nothing is proved"
+    proved = f"epsilon >= {int(found.epsilon * 1e4) / 1e4:g} is proved" if found.epsilon else "nothing is proved"
     claimed = "" if found.claim is None else f"epsilon = {found.claim:g} was claimed, "
-    broke = f" The attack that counts broke: {found.failed}." if found.failed else ""
-    return f"{(found.claimed or found.word).value.upper()}: {claimed}{proved}.{broke}"
+    proved += f"; the attack that counts broke: {found.failed}" if found.failed else ""
+    return f"{(found.claimed or found.word).value.upper()}: {claimed}{proved}."

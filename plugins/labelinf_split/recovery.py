@@ -31,7 +31,6 @@ Labels = NDArray[np.intp]
 _CLEAR = 100  # how many times rounding another label's residual must be, and a gradient that counts
 _STARTS = 8
 _ROUNDS = 30
-_MOVES = 20
 _IMPROBABLE = -6.0  # decimal logarithm
 
 
@@ -200,7 +199,7 @@ def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[La
         chosen = rng.choice(len(points), p=far / far.sum() if far.sum() > 0 else None)
         centres = np.append(centres, points[chosen][None], axis=0)
     labels = np.zeros(len(points), dtype=np.intp)
-    for _ in range(_MOVES):
+    for _ in range(_ROUNDS):
         labels = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
         for cluster in np.unique(labels):
             centres[cluster] = points[labels == cluster].mean(axis=0)

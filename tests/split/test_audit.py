@@ -19,6 +19,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.exits import Exit
 from labelinf_split.audit.judged import SplitAudit
 from labelinf_split.defences.certified import CutGaussian, CutLabelRr
+from labelinf_split.defences.published import Marvell
 from labelinf_split.game.view import Side
 from labelinf_split.recorder import CutRecorder
 
@@ -68,7 +69,7 @@ def test_a_run_without_a_defence_leaks(written: Written, asked: Asked, two: Labe
     result = asked("--known", "s.csv", "--top", "linear")
     assert result.exit_code == Exit.FOUND
     assert "LEAKS: epsilon >= " in result.stdout
-    assert "certified 100.0% (proved unique)" in result.stdout
+    assert "certified 100.0% (proved unique, names by known labels)" in result.stdout
     assert "placebo " in result.stdout
     assert all(len(line) <= 100 for line in result.stdout.splitlines())
 
@@ -96,6 +97,13 @@ def test_a_true_claim_withstands_where_twice_as_much_would_have_been_refuted(
     found = told(asked("--known", "s.csv", "--top", "linear", "--defended", "--epsilon", "1.5", "--json"))
     assert found["epsilon"] > 0
     assert found["claimed"] == ("not refuted" if found["power"] >= 0.95 else "no leak shown")
+
+
+def test_no_claim_passes_because_an_attack_is_weak(written: Written, asked: Asked, two: LabelSet) -> None:
+    """Marvell's noise leaves a line: a linear top's own attack reads part of the labels, what parts steps all."""
+    written(two, Marvell(power=4.0), label_features=True, canaries=0.6, shots=2)
+    found = told(asked("--known", "s.csv", "--top", "linear", "--label-features", "--epsilon", "2.5", "--json"))
+    assert (found["attack"], found["claimed"]) == ("noise-subspace", "refuted")
 
 
 def test_nothing_is_shown_of_heavy_noise(written: Written, asked: Asked, two: LabelSet) -> None:
@@ -243,7 +251,7 @@ def test_gradients_of_nothing_show_nothing(written: Written, asked: Asked, two: 
 
 
 def found(**more: Any) -> SplitAudit:
-    return SplitAudit(**{"n_canaries": 100, "n_classes": 2, "guesses": 100, "correct": 90, **more})
+    return SplitAudit(**{"attack": "a", "n_canaries": 100, "n_classes": 2, "guesses": 100, "correct": 90, **more})
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_every_canary_of_a_run_is_certified(
         guess = LinearTop().run(run.view, np.random.default_rng(0))
         assert (guess.labels == planted).all()
         assert guess.evidence["certified"] == 1
-    assert guess.evidence["certificate"] in ("proved unique", "exact (generic)")
+    assert guess.evidence["certificate"].partition(",")[0] in ("proved unique", "exact (generic)")
 
 
 @pytest.mark.parametrize(

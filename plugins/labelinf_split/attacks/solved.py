@@ -116,7 +116,7 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
         if ended and (ties.names(view.shots)[view.targets] != ABSTAIN).all():
             break
-    return ties.names(view.shots, drawn), "none: labels are drawn" if drawn else worst.value
+    return ties.names(view.shots, drawn), "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
 
 
 def _by_signs(view: SplitView) -> Labels:
@@ -222,10 +222,11 @@ def _in_clear(threat: SplitThreat) -> SplitThreat:
 
 
 def on_a_line(gradients: Floats) -> Floats | None:
-    """Return which gradients of a step lie on the line on which most do; None where three do not, or all do."""
+    """Return which gradients of a step lie on one line, three or more, where nearly all others repeat nobody's."""
     repeats = 1 - np.square(unit(gradients) @ unit(gradients).T) < _REPEATS
     line = repeats[repeats.sum(axis=1).argmax()]
-    return np.asarray(line) if 3 <= line.sum() < len(line) else None
+    alone = (line | (repeats.sum(axis=1) == 1)).mean() > 0.9
+    return np.asarray(line) if alone and 3 <= line.sum() < len(line) else None
 
 
 @attrs.frozen(kw_only=True)

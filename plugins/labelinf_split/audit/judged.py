@@ -1,12 +1,11 @@
 """What a recorded run gives away of planted labels: what the guesses of one attack, fixed beforehand, prove.
 
-Void is what was not planted at random: labels that are not uniform, or that features alone guess. A proof above the
-claim ends with status 1, a claim that withstood what would have refuted twice as much with 0, no proof at all with 3.
+Void is what was not planted at random: labels that are not uniform, or that features alone guess.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import attrs
 import numpy as np
@@ -37,6 +36,7 @@ class SplitAudit(AuditDecision):
     guesses refute a run that keeps labels as twice the ``claim`` allows.
     """
 
+    attack: str
     n_canaries: int
     n_classes: int
     guesses: int = 0
@@ -69,27 +69,34 @@ class SplitAudit(AuditDecision):
         return AuditWord.WITHSTOOD if self.epsilon > 0 and self.power >= _POWER else AuditWord.UNSHOWN
 
 
-def audited(view: SplitView, labels: Labels, attack: SplitAttack, *, claim: float | None, seed: int) -> SplitAudit:
-    """Play an attack that was chosen without looking, and say what its guesses prove.
+def audited(
+    view: SplitView, labels: Labels, attacks: Mapping[str, SplitAttack], *, claim: float | None, seed: int
+) -> SplitAudit:
+    """Play attacks of which one counts, and say what its guesses prove.
 
-    ``labels`` are in the order of ``view.targets``; ``seed`` is that of the placebo's labels and of the attack.
+    Of ``attacks``, by name, the first counts, unless another parts most steps into what lies on a line and what does
+    not, which is seen without any label. ``labels`` are in the order of ``view.targets``.
 
     Raises:
-        InputError: The attack cannot be played here.
+        InputError: The first attack cannot be played here.
     """
-    n_classes = view.threat.n_classes
-    if lacks := attack.unsupported_reason(view.threat):
-        raise InputError(f"{type(attack).__name__} cannot be played: it {lacks}.")
-    found = SplitAudit(n_canaries=labels.size, n_classes=n_classes, claim=claim)
+    n_classes, first = view.threat.n_classes, next(iter(attacks))
+    if lacks := attacks[first].unsupported_reason(view.threat):
+        raise InputError(f"{first} cannot be played: it {lacks}.")
+    found = SplitAudit(attack=first, n_canaries=labels.size, n_classes=n_classes, claim=claim)
+    fitting = {name: each for name, each in attacks.items() if not each.unsupported_reason(view.threat)}
     try:
         with np.errstate(all="ignore"):
-            voids, guess = tuple(_voids(view, labels)), attack.run(view, np.random.default_rng(seed))
+            voids = tuple(_voids(view, labels))
+            guesses = {name: each.run(view, np.random.default_rng(seed)) for name, each in fitting.items()}
     except Exception as error:  # what breaks on a strange file has shown nothing, and says so
         return attrs.evolve(found, failed=unquoted(error))
-    redrawn = np.random.default_rng([seed, 1]).integers(0, n_classes, labels.size)
+    counted = next((name for name, each in guesses.items() if each.evidence.get("steps_parted", 0) > 0.5), first)
+    guess, redrawn = guesses[counted], np.random.default_rng([seed, 1]).integers(0, n_classes, labels.size)
     made, correct = int((guess.labels != ABSTAIN).sum()), int((guess.labels == labels).sum())
     return attrs.evolve(
         found,
+        attack=counted,
         voids=voids,
         guesses=made,
         correct=correct,

@@ -1,10 +1,8 @@
 """What stages between a label party and a feature party do, as data, and what follows for the labels.
 
-Two certificates are known. Labels that are randomised once, before anything is trained, are private whatever happens
-to them afterwards (V16). Gaussian noise of a public scale makes all releases of a record's gradient together private
-(V14), **only** if nothing else that is released depends on its label: the label party keeps no state that it trains on
-clean labels, no stage nearer to the labels lets one record's label reach another record's gradient, and one label
-moves a gradient by a known radius at most.
+Labels that are randomised once, before anything is trained, are private whatever happens to them afterwards (V16).
+Gaussian noise of a public scale makes all releases of a record's gradient together private (V14), **only** if nothing
+else that is released depends on its label, and one label moves a gradient by a known radius at most.
 """
 
 from __future__ import annotations

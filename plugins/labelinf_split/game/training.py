@@ -158,8 +158,7 @@ def _trained(threat: SplitThreat, data: LabelSet, planted: Labels, rng: np.rando
     for k in range(threat.n_classes):
         rows = first + np.flatnonzero(natural[first:n] == k)[: threat.run.shots]
         known.append(np.stack([rows, np.full(rows.size, k)]))
-    view = _run(parties, threat, own[:n], other[:n], labels, rng)
-    view = attrs.evolve(view, targets=np.arange(first), shots=np.concatenate(known, axis=1))
+    view = _run(parties, own[:n], other[:n], labels, np.concatenate(known, axis=1), threat, rng)
     said = parties.logits(parties.bottom.forward(own[n:]), other[n:]).argmax(axis=1)
     accuracy = float(np.mean(said == natural[n:]))
     return SplitRun(view=gate.seal(view), trained=labels, natural=natural[:n], test_accuracy=accuracy)
@@ -173,7 +172,9 @@ def _standard(features: Floats, n: int, dtype: Any) -> tuple[Floats, Floats]:
     return scaled[:, :half], scaled[:, half:]
 
 
-def _run(parties: _Parties, threat: SplitThreat, own: Floats, other: Floats, labels: Labels, rng: Any) -> SplitView:
+def _run(
+    parties: _Parties, own: Floats, other: Floats, labels: Labels, shots: Labels, threat: SplitThreat, rng: Any
+) -> SplitView:
     run, n, share = threat.run, len(labels), threat.facts.smoothing
     soft = ((1 - share) * np.eye(threat.n_classes)[labels] + share / threat.n_classes).astype(own.dtype)
     embeddings, gradients = (np.zeros((run.epochs, n, threat.width), dtype=own.dtype) for _ in range(2))
@@ -197,15 +198,14 @@ def _run(parties: _Parties, threat: SplitThreat, own: Floats, other: Floats, lab
             below = parties.learn(softmax(parties.logits(z, other[rows])) - soft[rows], release)
             if run.encrypted:
                 kept.append((np.concatenate(before), np.concatenate([part.ravel() for part in below])))
-    none = np.zeros((2, 0), dtype=np.intp)
     return SplitView(
         threat=threat,
         embeddings=embeddings,
         gradients=None if run.encrypted else gradients,
         step=step,
         features=own,
-        targets=none[0],
-        shots=none,
+        targets=np.arange(threat.n_records),
+        shots=shots,
         top_weights=np.array(tops) if run.top_known and run.top is Side.LINEAR else None,
         own_weights=np.array([weights for weights, _ in kept]) if run.encrypted else None,
         own_gradients=np.array([mean for _, mean in kept]) if run.encrypted else None,

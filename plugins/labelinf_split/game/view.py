@@ -163,11 +163,7 @@ class CutBatch:
 
 
 class SplitAttack(Attack, abc.ABC):
-    """An attack of this channel.
-
-    Attributes:
-        named: Whether it needs known labels.
-    """
+    """An attack of this channel; ``named`` says whether it needs known labels."""
 
     named: ClassVar[bool] = True
 
