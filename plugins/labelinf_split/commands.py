@@ -83,6 +83,8 @@ def _lines(found: SplitAudit) -> Iterator[str]:
 
 def _headline(found: SplitAudit) -> str:
     proved = f"epsilon >= {int(found.epsilon * 1e4) / 1e4:g} is proved" if found.epsilon else "nothing is proved"
-    claimed = "" if found.claim is None else f"epsilon = {found.claim:g} was claimed, "
     proved += f"; the attack that counts broke: {found.failed}" if found.failed else ""
-    return f"{(found.claimed or found.word).value.upper()}: {claimed}{proved}."
+    word = (found.claimed or found.word).value
+    if found.claim is not None:
+        word, proved = word.replace("no leak shown", "inconclusive"), f"epsilon = {found.claim:g} was claimed, {proved}"
+    return f"{word.upper()}: {proved}."

@@ -87,6 +87,8 @@ def test_a_claim_is_tested(written: Written, asked: Asked, two: LabelSet, epsilo
     written(two)
     result = asked("--known", "s.csv", "--top", "linear", "--epsilon", epsilon, "--json")
     assert told(result)["claimed"] == word
+    headline = asked("--known", "s.csv", "--top", "linear", "--epsilon", epsilon).stdout.splitlines()[0]
+    assert ("REFUTED" if word == "refuted" else "INCONCLUSIVE") in headline
     assert result.exit_code == (Exit.FOUND if word == "refuted" else Exit.INCONCLUSIVE)
 
 

@@ -15,7 +15,6 @@ from labelinf_core.contracts.effects import Effect, fold
 
 __all__ = ["EFFECTS", "CutChanged", "CutNoise", "LabelsRandomised", "LabelsSmoothed", "SplitFacts", "fold"]
 
-_INF = math.inf
 _ROUNDED = 1 + 1e-5  # what gradients in single precision may lie further apart, and more
 
 
@@ -39,14 +38,14 @@ class SplitFacts:
 
     releases: int = 1
     width: int = 1
-    radius: float = _INF
+    radius: float = math.inf
     line: bool = False
     stateless: bool = False
     smoothing: float = 0.0
     intact: bool = True
-    label_epsilon: float = _INF
+    label_epsilon: float = math.inf
     label_delta: float = 0.0
-    shift: float = _INF
+    shift: float = math.inf
     known: bool = True
 
     def unknown(self) -> SplitFacts:
@@ -56,7 +55,7 @@ class SplitFacts:
 
     def changed(self, shift: float) -> SplitFacts:
         """Return these facts where gradients are no longer what they were, of a shift that is known or not."""
-        return attrs.evolve(self, radius=_INF, line=False, intact=False, shift=shift)
+        return attrs.evolve(self, radius=math.inf, line=False, intact=False, shift=shift)
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +66,7 @@ class LabelsRandomised(Effect[SplitFacts]):
 
     def after(self, facts: SplitFacts) -> SplitFacts:
         """All stages see drawn labels only: whatever they do is post-processing."""
-        least = min(facts.label_epsilon, self.epsilon) if facts.known else _INF
+        least = min(facts.label_epsilon, self.epsilon) if facts.known else math.inf
         return attrs.evolve(facts, label_epsilon=least)
 
 
@@ -90,7 +89,7 @@ class CutChanged(Effect[SplitFacts]):
 
     def after(self, facts: SplitFacts) -> SplitFacts:
         """Keep what is proved of noise nearer to the labels, unless one label now reaches other records."""
-        kept = facts.changed(facts.shift if self.alone else _INF)
+        kept = facts.changed(facts.shift if self.alone else math.inf)
         return attrs.evolve(kept, stateless=facts.stateless and self.alone)
 
 
@@ -103,16 +102,16 @@ class CutNoise(Effect[SplitFacts]):
 
     scale: float = attrs.field(validator=attrs.validators.gt(0))
     step: float = attrs.field(validator=attrs.validators.gt(0))
-    norm: float = _INF
+    norm: float = math.inf
     line: bool = False
 
     def after(self, facts: SplitFacts) -> SplitFacts:
         """Add the squares of T releases, about one reference; cutting moves an entry by one step at most."""
         radius = min(facts.radius, self.norm) * _ROUNDED + math.sqrt(facts.width) * self.step
         if self.line:
-            radius = 0.5 * _ROUNDED + self.step if facts.line else _INF
+            radius = 0.5 * _ROUNDED + self.step if facts.line else math.inf
         holds = facts.stateless and facts.known
-        return facts.changed(min(facts.shift, math.sqrt(facts.releases) * radius / self.scale if holds else _INF))
+        return facts.changed(min(facts.shift, math.sqrt(facts.releases) * radius / self.scale if holds else math.inf))
 
 
 EFFECTS = (LabelsRandomised, LabelsSmoothed, CutChanged, CutNoise)

@@ -19,7 +19,6 @@ from labelinf_split.game.view import BETAS, CutBatch, Floats, Labels, Side, Spli
 __all__ = ["SplitNetwork", "SplitRun", "recorded", "softmax"]
 
 _DTYPES: dict[str, Any] = {"single": np.float32, "double": np.float64}
-_TINY = 1e-8
 
 
 def softmax(logits: Floats) -> Floats:
@@ -73,7 +72,7 @@ class SplitNetwork:
             if adam:
                 first += number(1 - BETAS[0]) * (gradient - first)
                 second += number(1 - BETAS[1]) * (gradient * gradient - second)
-                weight -= number(rate * math.sqrt(slow) / fast) * first / (np.sqrt(second) + number(_TINY))
+                weight -= number(rate * math.sqrt(slow) / fast) * first / (np.sqrt(second) + number(1e-8))
             else:
                 weight -= number(rate) * gradient
 
