@@ -76,6 +76,29 @@ def test_the_counts_of_the_certificate() -> None:
     ]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(8))
+def test_three_records_of_two_classes_have_one_explanation_by_trying_all(seed: int) -> None:
+    """All labellings of D + 1 = 3 records, each fitted from many starts."""
+    g, z, labels, _ = step_of(3, 2, 1, seed)
+    longest = np.abs(g).max()
+
+    def explained(rows: Any, labelling: tuple[int, ...]) -> bool:
+        def off(x: Any) -> Any:
+            logits = np.stack([-x[0] * z[rows, 0] / 2, x[0] * z[rows, 0] / 2 + x[1]], axis=1)
+            q = softmax(logits) - np.eye(2)[list(labelling)]
+            return (q @ np.array([-x[0] / 2, x[0] / 2]) - g[rows, 0]) / longest
+
+        starts = itertools.product((-6, -3, -1, -0.3, 0.3, 1, 3, 6), (-4, -1, 0, 1, 4))
+        fits = (optimize.least_squares(off, start, xtol=1e-15, ftol=1e-15, gtol=1e-15) for start in starts)
+        return any(np.abs(fit.fun).max() < 1e-9 for fit in fits)
+
+    rows = np.arange(3)
+    found = [each for each in itertools.product((0, 1), repeat=3) if explained(rows, each)]
+    assert sorted(found) == sorted({tuple(labels.tolist()), tuple((1 - labels).tolist())})
+    assert level_of(3, 1, 2, DOUBLE) is Solved.PROVED
+
+
 def test_four_records_of_three_classes_with_two_explanations_are_not_called_proved() -> None:
     """'n >= K + 1 determines the labels' is false: two tops and labellings give the same gradients, to rounding."""
     rng = np.random.default_rng(5)
