@@ -35,7 +35,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 # Every reference to something of ours is checked. What others define has no inventory here: nothing is fetched to build.
 _OTHERS = r"(np|numpy|scipy|collections|contextlib|fractions|subprocess|pluggy|cattrs|click|attrs|pathlib)\..+"
-_ALIASES = r"(.*\.)?(Gallery|MutNet|NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|ScoredMetric|SplitChannel|A|T|F)"
+_ALIASES = r"(.*\.)?(Gallery|MutNet|NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|ScoredMetric|A|T|F)"
 # What a function of labelinf returns is wrapped around these; their modules are named where they are explained.
-_WITHIN = r"(Path|ArrayLike|Figure|pd\..+|Picture|Results|CellResult|Plan|Implied|Advice|AuditDecision|AuditWord|Exit|(.*\.)?(Recovery|RecoveryStatus|Seal))"
+_WITHIN = r"(Path|ArrayLike|Figure|pd\..+|Picture|Results|CellResult|Plan|Implied|Advice|AuditDecision|AuditWord|Exit|SplitChannel|(.*\.)?(Recovery|RecoveryStatus|Seal))"
 nitpick_ignore_regex = [("py:.*", _OTHERS), ("py:.*", _ALIASES), ("py:.*", _WITHIN)]

@@ -113,6 +113,34 @@ def test_the_line_of_a_frozen_linear_top_has_a_ceiling(two: LabelSet, four: Labe
             ceilings(data, LineOnlyNoise(), **settings)
 
 
+def test_noise_along_the_line_is_sized_by_the_weight_and_not_by_the_longest_gradient() -> None:
+    """p = 1/2, one release: Phi(1/2) = .691 by the weight; by the longest gradient, half of it, Phi(1) = .841."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 20_000)
+    top = np.array([[0.3, -1.0, 0.2], [1.0, 0.5, -0.4]])
+    weight = top[1] - top[0]
+    batch = CutBatch(gradients=(0.5 - labels)[:, None] * weight, labels=labels, top=top)
+    sent = LineOnlyNoise(scale=1.0).released(batch, rng)
+    share = float(np.mean((sent @ weight < 0) == labels))
+    assert share == pytest.approx(stats.norm.cdf(0.5), abs=0.02)
+    longest = float(np.linalg.norm(batch.gradients, axis=1).max())
+    noised = batch.gradients + longest * rng.standard_normal((labels.size, 1)) * weight / np.linalg.norm(weight)
+    assert np.mean((noised @ weight < 0) == labels) == pytest.approx(stats.norm.cdf(1.0), abs=0.02)
+
+
+def test_noise_along_the_line_of_all_but_equal_rows_tells_nothing() -> None:
+    """Rounding of a gradient could reach far along the line then: the coefficient is dropped, by public weights."""
+    top = np.array([[1.0, 2.0], [1.0, 2.0 + 1e-6]])
+    sent = [
+        LineOnlyNoise(scale=1.0).released(
+            CutBatch(gradients=(0.5 - labels)[:, None] * (top[1] - top[0]), labels=labels, top=top),
+            np.random.default_rng(0),
+        )
+        for labels in (np.zeros(8, np.intp), np.ones(8, np.intp))
+    ]
+    assert np.array_equal(*sent)
+
+
 @pytest.mark.parametrize(
     "stage", [IsoNoise(ratio=1e6), Marvell(power=1e6), MaxNorm(), CutLevels(), CutSmoothing(share=0.9)]
 )

@@ -91,8 +91,8 @@ class CutGaussian(SplitDefence):
 class LineOnlyNoise(SplitDefence):
     """Noise along a linear top's own weight alone, alike for both of two classes: Marvell repaired.
 
-    One label moves a gradient by ``w = w_1 - w_0`` exactly. Noise that is sized by the longest gradient hides less than
-    is said: .760 were read where .691 was the ceiling.
+    One label moves a gradient by ``w = w_1 - w_0`` exactly. Noise sized by the longest gradient, half of it at p = 1/2,
+    lets Phi(1) = .841 be read where Phi(1/2) = .691 is said.
 
     Attributes:
         scale: Standard deviation of the noise, in lengths of the weight, more than 0.

@@ -2,7 +2,7 @@
 
 The sign of ``p - y`` is the label and levels keep signs (V13); a smoothed label is a function of the label (V1b).
 Max-norm and iso take their scale from the clean gradients of the batch: of a fitted batch the label of one record was
-read from the *other* records' noised gradients, 1.000 of 4 000 (V14). Max-norm lies on the gradient's own line (V11).
+read from the *other* records' noised gradients, 200 of 200 (V14). Max-norm lies on the gradient's own line (V11).
 
 Marvell bounds the area under any attack's curve by its sumKL, and the premises of that bound fail (V10): its optimum
 leaves one class in the span of the clean gradients (E-M1), it hides means while a record's own label moves its gradient
