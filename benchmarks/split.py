@@ -24,19 +24,19 @@ import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bundled import BreastCancer, Digits
-from labelinf_split.attacks.logits import CutArgmin, OddSign
-from labelinf_split.attacks.published import METHODS, CutClusters, CutDirection, CutNorm, ModelCompletion
-from labelinf_split.attacks.solved import LinearTop, NoiseSubspace
+from labelinf_split.attacks.published import METHODS, ModelCompletion
 from labelinf_split.bounds import CutCeilings
-from labelinf_split.defences.certified import CutGaussian, CutLabelRr
-from labelinf_split.defences.published import CutLevels, IsoNoise, Marvell, MaxNorm
 from labelinf_split.game.channel import SplitChannel
 from labelinf_split.game.training import SplitRun, recorded, softmax
-from labelinf_split.game.view import Side, SplitAttack, SplitDefence
+from labelinf_split.game.view import Side
 from labelinf_split.recovery import Solved, solve_step
 
+BUILDER = Builder(Host.load())
 OUTSIDE = ("smoothing", "features", "scale", "wide top", "K > d + 1")
 
 
@@ -83,9 +83,9 @@ def certificate(games: int = 1000) -> None:
         print(f"{kind:12} {games} steps: {certified} certified, {false} of them with a wrong label")
 
 
-def play(data: LabelSet, defences: Sequence[SplitDefence], seed: int, **settings: Any) -> tuple[SplitRun, Any]:
-    channel = SplitChannel(**settings)
-    threat = channel.threat(Setting(data=data, defences=tuple(defences)))
+def play(data: LabelSet, defence: str, seed: int, **settings: Any) -> tuple[SplitRun, Any]:
+    channel, stages = SplitChannel(**settings), BUILDER.pipeline([defence] if defence else [], "benchmark")
+    threat = channel.threat(Setting(data=data, defences=stages))
     planted = np.random.default_rng(seed).integers(0, data.n_classes, threat.n_records, dtype=np.intp)
     return recorded(threat, data, planted, seed), planted
 
@@ -96,42 +96,28 @@ def read(right: Sequence[Any]) -> str:
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-PUBLISHED: tuple[SplitAttack, ...] = (CutNorm(), CutDirection(), CutClusters(of="embeddings"), ModelCompletion())
-OURS: tuple[SplitAttack, ...] = (CutArgmin(), OddSign(), LinearTop(), NoiseSubspace(), CutClusters())
-DEFENCES: tuple[tuple[SplitDefence, ...], ...] = (
-    (),
-    (MaxNorm(),),
-    (Marvell(power=1.0),),
-    (Marvell(power=4.0),),
-    (IsoNoise(ratio=2.0),),
-    (CutLevels(),),
-    (CutLevels(step=0.0, limit=0.1),),
-    (CutGaussian(scale=4.0),),
-    (CutLabelRr(epsilon=1.0),),
-)
+PUBLISHED = ("cut-norm", "cut-direction", "cut-clusters(of='embeddings')", "model-completion")
+OURS = ("cut-argmin", "odd-sign", "linear-top", "noise-subspace", "cut-clusters")
+DEFENCES = ("", "max-norm", "marvell(power=1)", "marvell(power=4)", "iso-noise(ratio=2)", "cut-levels")
+DEFENCES += ("cut-levels(step=0, limit=0.1)", "cut-gaussian(scale=4)", "cut-label-rr(epsilon=1)")
 
 
 def attacks(runs: int = 3) -> None:
     """Print canaries read, every attack by itself: no best of several is taken."""
-    for data in (BreastCancer().load(), Digits().load()):
-        for top in Side:
-            for defences in DEFENCES:
-                settings = {"top": top, "label_features": True, "epochs": 20}
-                try:
-                    played = [play(data, defences, seed, **settings) for seed in range(runs)]
-                except InputError:
-                    continue
-                threat = played[0][0].view.threat
-                ceilings = [f"{item.accuracy:.3f}" for item in CutCeilings().ceilings(threat)]
-                named = " + ".join(map(str, defences)) or "none"
-                print(f"{data.title}, {top.value} top, {named}; at most {', '.join(ceilings) or '-'}")
-                for attack in (*PUBLISHED, *OURS):
-                    if not attack.unsupported_reason(threat):
-                        guesses = [
-                            attack.run(run.view, np.random.default_rng(seed)) for seed, (run, _) in enumerate(played)
-                        ]
-                        right = [guess.labels == planted for guess, (_, planted) in zip(guesses, played, strict=True)]
-                        print(f"    {'' if attack in PUBLISHED else '* '}{attack}: {read(right)}")
+    sets = (BreastCancer().load(), Digits().load())
+    for data, top, defence in itertools.product(sets, Side, DEFENCES):
+        try:
+            played = [play(data, defence, seed, top=top, label_features=True, epochs=20) for seed in range(runs)]
+        except InputError:  # it does not stand there
+            continue
+        threat = played[0][0].view.threat
+        ceilings = ", ".join(f"{item.accuracy:.3f}" for item in CutCeilings().ceilings(threat))
+        print(f"{data.title}, {top.value} top, {defence or 'none'}; at most {ceilings or '-'}")
+        for spec in (*PUBLISHED, *OURS):
+            attack = BUILDER.build(Kind.ATTACK, spec, "benchmark")
+            if not attack.unsupported_reason(threat):
+                right = [attack.run(run.view, np.random.default_rng(0)).labels == planted for run, planted in played]
+                print(f"    {'' if spec in PUBLISHED else '* '}{spec}: {read(right)}")
 
 
 def placebo(runs: int = 6) -> None:
@@ -144,9 +130,9 @@ def placebo(runs: int = 6) -> None:
         rows: dict[str, list[float]] = {}
         for seed in range(runs):
             settings = {"top": top, "label_features": True, "epochs": 20, "shots": 10 if data.n_classes == 2 else 4}
-            run, planted = play(data, (), seed, **settings)
+            run, planted = play(data, "", seed, **settings)
             drawn = np.random.default_rng([seed, 7]).integers(0, data.n_classes, data.n_records, dtype=np.intp)
-            other, _ = play(attrs.evolve(data, labels=drawn), (), seed, **settings)
+            other, _ = play(attrs.evolve(data, labels=drawn), "", seed, **settings)
             views = {"": run.view, "task reassigned, ": attrs.evolve(run.view, embeddings=other.view.embeddings)}
             left = np.setdiff1d(np.arange(planted.size, run.natural.size), run.view.shots[0])
             for (named, view), on, method in itertools.product(
@@ -190,12 +176,11 @@ def state(runs: int = 20) -> None:
     print(f"V15, top trained on clean labels, batch 1: own release {own:.3f}, from the others' {others:.3f}")
     data = BreastCancer().load()
     for scale, epochs in ((4.0, 1), (4.0, 5), (4.0, 20)):
-        played = [
-            play(data, (CutGaussian(scale=scale),), seed, top=Side.NONE, epochs=epochs, label_features=False)
-            for seed in range(runs)
-        ]
+        defence = f"cut-gaussian(scale={scale})"
+        played = [play(data, defence, seed, top=Side.NONE, epochs=epochs) for seed in range(runs)]
         (ceiling,) = CutCeilings().ceilings(played[0][0].view.threat)
-        right = [CutArgmin().run(run.view, np.random.default_rng(0)).labels == planted for run, planted in played]
+        attack = BUILDER.build(Kind.ATTACK, "cut-argmin", "benchmark")
+        right = [attack.run(run.view, np.random.default_rng(0)).labels == planted for run, planted in played]
         print(f"V14, no top, scale {scale:g}, T = {epochs}: {read(right)}, at most {ceiling.accuracy:.4f}")
 
 
