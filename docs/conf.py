@@ -37,5 +37,5 @@ autodoc_member_order = "bysource"
 _OTHERS = r"(np|numpy|scipy|collections|contextlib|fractions|subprocess|pluggy|cattrs|click|attrs|pathlib)\..+"
 _ALIASES = r"(.*\.)?(Gallery|MutNet|NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|ScoredMetric|A|T|F)"
 # What a function of labelinf returns is wrapped around these; their modules are named where they are explained.
-_WITHIN = r"(Path|ArrayLike|Figure|pd\..+|Picture|Results|CellResult|Plan|Implied|Advice|AuditDecision|AuditWord|Exit|(.*\.)?(Recovery|RecoveryStatus|Seal))"
+_WITHIN = r"(Path|ArrayLike|Figure|pd\..+|Picture|Results|CellResult|Plan|Implied|Advice|AuditDecision|AuditWord|Exit|SplitChannel|(.*\.)?(Recovery|RecoveryStatus|Seal))"
 nitpick_ignore_regex = [("py:.*", _OTHERS), ("py:.*", _ALIASES), ("py:.*", _WITHIN)]

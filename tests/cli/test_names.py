@@ -22,6 +22,7 @@ from labelinf_guard.export.write import export
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.plan import table
 from labelinf_guard.status import status_of
+from labelinf_split.audit.judged import audited
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "advise": li.advise,
@@ -44,6 +45,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 #: Commands whose work is that of an object or of a function that is called otherwise.
 ELSEWHERE: dict[str, Callable[..., Any]] = {
+    "audit split": audited,
     "guard audit": deployed,  # which li.audit_scorer is then played on
     "guard export": export,
     "guard init": li.guard.init,

@@ -42,6 +42,7 @@ COMMANDS = {
     "audit grader": ["audit", "grader", "--help"],
     "audit log": ["audit", "log", "--help"],
     "audit outputs": ["audit", "outputs", "--help"],
+    "audit split": ["audit", "split", "--help"],
     "plant": ["plant", "y.csv", "--column", "label", "--into", "planted"],
     "samples": ["samples", "here"],
     "metrics": ["metrics", "--help"],
@@ -66,7 +67,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out
 
 
-@pytest.mark.parametrize("plugin", ["data", "gradients", "guard", "outputs", "papers", "privacy", "scores"])
+@pytest.mark.parametrize("plugin", ["data", "gradients", "guard", "outputs", "papers", "privacy", "scores", "split"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_works_or_says_what_is_missing(
     labelinf: Labelinf, monkeypatch: pytest.MonkeyPatch, kept: str, plugin: str, command: str

@@ -19,4 +19,4 @@ def test_contract(check: Check) -> None:
 
 def test_every_plugin_is_checked() -> None:
     checked = {check.item.plugin.name for check in CHECKS if isinstance(check.item, Registered)}
-    assert checked >= {"data", "gradients", "outputs", "papers", "privacy", "scores"}
+    assert checked >= {"data", "gradients", "outputs", "papers", "privacy", "scores", "split"}

@@ -11,7 +11,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 PRODUCT = ("labelinf", "labelinf_core", "labelinf_scores", "labelinf_gradients", "labelinf_outputs", "labelinf_privacy")
-PRODUCT += ("labelinf_guard", "labelinf_data", "labelinf_papers")
+PRODUCT += ("labelinf_guard", "labelinf_data", "labelinf_papers", "labelinf_split")
 OURSELVES = (
     "docs",
     "test_lines.py",

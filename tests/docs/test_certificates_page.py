@@ -25,6 +25,7 @@ GAMES = {
     "score": ("score(scorer=float64, queries=8)", "made(n_records=40)"),
     "gradient": ("gradient(samples=8)", "digits"),
     "output": ("output(victim=memory, canaries=0.5)", "breast-cancer"),
+    "split": ("split(top=linear, frozen=true)", "breast-cancer"),
 }
 NEARER: tuple[tuple[str, ...], ...] = (
     (),

@@ -1,0 +1,1 @@
+"""Split learning: what the gradients of the cut give away about the label party's labels."""

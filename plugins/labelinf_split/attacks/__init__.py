@@ -1,0 +1,1 @@
+"""What a feature party guesses from what it is sent."""

@@ -1,0 +1,143 @@
+"""What is published of split learning against any top: length, direction, clusters, and model completion.
+
+Known labels say what a length or a direction stands for, and name clusters. Lengths tell classes of different shares
+apart, early, and the other way round later (V8). Of three classes and more two records of different classes can have a
+positive cosine (V5b), so that gradients are whitened before they are clustered. Completion guesses what embeddings and
+labels have in common, and features do that too (V9; "distribution alignment" in arXiv 2603.18680): the best of the same
+three methods on features alone, one of them semi-supervised, is its baseline, and only what lies above it is leakage.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal, get_args
+
+import attrs
+import numpy as np
+
+from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_split.game.view import Floats, Labels, SplitAttack, SplitThreat, SplitView
+from labelinf_split.recovery import clustered, unit, whitened
+
+__all__ = ["METHODS", "CutClusters", "CutDirection", "CutNorm", "ModelCompletion"]
+
+_Clustered = Literal["gradients", "embeddings"]
+_Shown = Literal["embeddings", "features", "both"]
+_Method = Literal["logistic", "centroids", "spreading"]
+
+METHODS: tuple[_Method, ...] = get_args(_Method)
+
+
+def _directions(view: SplitView) -> Floats:
+    """Return the direction of every record's mean gradient, epochs of like lengths, shape ``(n, d)``; 0 without one."""
+    sent = view.sent[: view.threat.shown_epochs]
+    typical = np.linalg.norm(sent, axis=2).mean(axis=1)[:, None, None]
+    return unit((sent / np.maximum(typical, 1e-300)).mean(axis=0))
+
+
+@attrs.frozen(kw_only=True)
+class CutNorm(SplitAttack):
+    """Guesses the class whose known records have gradients of the nearest length (Li et al., ICLR 2022)."""
+
+    def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
+        """Guess."""
+        lengths = np.linalg.norm(view.sent[: view.threat.shown_epochs], axis=2)
+        length = np.log(np.maximum(lengths, 1e-300)).mean(axis=0)
+        return view.nearest(np.nan_to_num(-np.abs(length[:, None] - view.of_class(length)), nan=-1e300))
+
+
+@attrs.frozen(kw_only=True)
+class CutDirection(SplitAttack):
+    """Guesses the class whose known records have the most similar mean direction (Li et al.; Fu et al., 2022)."""
+
+    def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
+        """Guess."""
+        found = _directions(view)
+        return view.nearest(np.nan_to_num(found @ unit(view.of_class(found)).T, nan=-2.0))
+
+
+@attrs.frozen(kw_only=True)
+class CutClusters(SplitAttack):
+    """Guesses the name of a record's cluster.
+
+    Attributes:
+        of: ``gradients``, by their cosine; or ``embeddings``, those of the last epoch, by their spectrum.
+    """
+
+    of: _Clustered = attrs.field(default="gradients", validator=attrs.validators.in_(get_args(_Clustered)))
+
+    def lacking(self, threat: SplitThreat) -> str:
+        """Gradients may be hidden."""
+        return super().lacking(threat) if self.of == "gradients" else ""
+
+    def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
+        """Guess."""
+        n_classes = view.threat.n_classes
+        if self.of == "gradients":
+            labels = clustered(unit(whitened(_directions(view), n_classes - 1)), n_classes, rng)
+        else:
+            labels = _spectral(view.embeddings[-1].astype(np.float64), n_classes, rng)
+        counts = np.zeros((n_classes, n_classes), dtype=np.intp)
+        np.add.at(counts, (labels[view.shots[0]], view.shots[1]), 1)
+        names = np.where(counts.any(axis=1), counts.argmax(axis=1), ABSTAIN)
+        return view.guess(names[labels], np.zeros(len(labels)))
+
+
+def _spectral(points: Floats, n_clusters: int, rng: np.random.Generator) -> Labels:
+    from sklearn.cluster import SpectralClustering
+
+    near, seed = min(10, len(points)), int(rng.integers(2**31))
+    found = SpectralClustering(n_clusters, affinity="nearest_neighbors", n_neighbors=near, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a graph that falls apart is clustered all the same
+        return np.asarray(found.fit_predict(points), dtype=np.intp)
+
+
+@attrs.frozen(kw_only=True)
+class ModelCompletion(SplitAttack):
+    """Guesses what a classifier says that was trained on the known labels.
+
+    Attributes:
+        on: ``embeddings`` of the last epoch, ``features`` alone, which is no attack but its baseline, or ``both``.
+        method: ``logistic`` regression, nearest ``centroids``, or label ``spreading`` over all records (Zhou et al.,
+            NeurIPS 2003), which is semi-supervised.
+    """
+
+    on: _Shown = attrs.field(default="embeddings", validator=attrs.validators.in_(get_args(_Shown)))
+    method: _Method = attrs.field(default="logistic", validator=attrs.validators.in_(METHODS))
+
+    def lacking(self, threat: SplitThreat) -> str:
+        """Nothing but known labels."""
+        return ""
+
+    def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
+        """Guess."""
+        return view.nearest(self.scores(view))
+
+    def scores(self, view: SplitView) -> Floats:
+        """Return how much speaks for every class of every record, shape ``(n, K)``."""
+        shown = {"embeddings": (view.embeddings[-1],), "features": (view.features,)}
+        parts = shown.get(self.on, (view.features, view.embeddings[-1]))
+        points = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts], axis=1)
+        spread = points.std(axis=0)
+        points = (points - points.mean(axis=0)) / np.where(spread > 1e-9, spread, 1)
+        if self.method == "centroids":
+            off = np.linalg.norm(points[:, None] - view.of_class(points), axis=2)
+            return np.asarray(-np.nan_to_num(off, nan=1e300))
+        scores = np.zeros((len(points), view.threat.n_classes))
+        classes = np.unique(view.shots[1])
+        scores[:, classes] = 1 if len(classes) == 1 else _trained(points, view.shots, self.method)
+        return scores
+
+
+def _trained(points: Floats, shots: Labels, method: str) -> Floats:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.semi_supervised import LabelSpreading
+
+    if method == "logistic":
+        model = LogisticRegression(max_iter=5000).fit(points[shots[0]], shots[1])
+        return np.asarray(model.predict_proba(points))
+    labels = np.full(len(points), -1)
+    labels[shots[0]] = shots[1]
+    model = LabelSpreading(kernel="knn", n_neighbors=min(10, len(points) - 1), max_iter=500, tol=1e-2)
+    return np.asarray(np.nan_to_num(model.fit(points, labels).label_distributions_))

@@ -1,0 +1,134 @@
+"""Reads a recorded run and what was planted in it. Nothing is unpickled.
+
+``run.npz`` holds ``embeddings`` and ``gradients`` of shape ``(T, n, d)``, ``step`` of shape ``(T, n)`` and ``ids`` of
+shape ``(n,)``: what was sent, and received as it was released, of every record's own loss. ``classes``, shape ``(K,)``,
+names the classes, in the order of the logits; ``features``, shape ``(n, p)``, are the feature party's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.effects import Unknown
+from labelinf_core.contracts.errors import InputError
+from labelinf_data.arrays import read_arrays
+from labelinf_data.table import columns_of
+from labelinf_split.game.channel import SplitChannel
+from labelinf_split.game.view import Labels, Side, SplitThreat, SplitView
+
+__all__ = ["read_run"]
+
+Arrays = dict[str, NDArray[Any]]
+
+_KINDS = {"embeddings": "f", "gradients": "f", "step": "iu", "ids": "iuU", "features": "f", "classes": "iuU"}
+_NEEDED = tuple(_KINDS)[:4]
+
+
+def read_run(
+    *, run: str, canaries: str, known: str | None, top: str, label_features: bool, defended: bool
+) -> tuple[SplitView, Labels]:
+    """Return what the feature party saw, and the planted labels.
+
+    ``canaries`` and ``known`` name CSV files with columns ``id`` and ``label``: what was planted, and what the feature
+    party knows. ``defended`` says that gradients are changed before they are released.
+
+    Raises:
+        InputError: A file cannot be used as it is; the message says what is wrong and where.
+    """
+    arrays = _checked(run, read_arrays(run))
+    planted, shown = _column(canaries), _column(known) if known else {}
+    if twice := planted.keys() & shown.keys():
+        raise InputError(f"{known}: {len(twice)} of its ids are canaries too; whose label is known is none.")
+    epochs, n, width = arrays["gradients"].shape
+    classes = _classes(run, arrays, width if top == "none" else 0, {*planted.values(), *shown.values()})
+    rows = {str(name): row for row, name in enumerate(arrays["ids"].tolist())}
+    targets, labels = _placed(canaries, planted, rows, classes)
+    shots = np.stack(_placed(str(known), shown, rows, classes))
+    settings = SplitChannel(
+        top=Side(top),
+        label_features=label_features,
+        shots=int(shots.size > 0),
+        epochs=epochs,
+        width=width,
+        precision="double" if arrays["gradients"].dtype.itemsize > 4 else "single",
+    )
+    threat = SplitThreat(
+        n_records=len(labels),
+        n_classes=len(classes),
+        prior=(1 / len(classes),) * len(classes),
+        own_effects=(Unknown(stage="what was released"),) if defended else (),
+        run=settings,
+        width=width,
+        n_training=n,
+    )
+    view = SplitView(
+        threat=threat,
+        embeddings=arrays["embeddings"],
+        gradients=arrays["gradients"],
+        step=np.unique(arrays["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp),
+        features=arrays.get("features", arrays["embeddings"][0]),  # sent before the record's own label was ever used
+        targets=targets,
+        shots=shots,
+    )
+    return view, labels
+
+
+def _checked(run: str, arrays: Arrays) -> Arrays:
+    """Return arrays of the kinds and shapes that they should have."""
+    if missing := [name for name in _NEEDED if name not in arrays]:
+        raise InputError(f"{run} has no array {missing[0]!r}; it needs {', '.join(_NEEDED)}.")
+    shape = arrays["gradients"].shape
+    if len(shape) != 3 or 0 in shape:
+        raise InputError(f"{run}: gradients has shape {shape}, expected (epochs, records, entries), none of them 0.")
+    wanted = {"embeddings": shape, "step": shape[:2], "ids": shape[1:2]}
+    wanted["classes"], wanted["features"] = (arrays.get("classes", np.zeros(0)).size,), shape[1:2]
+    if "features" in arrays:
+        wanted["features"] = (shape[1], *arrays["features"].shape[-1:])
+    for name, kinds in _KINDS.items():
+        array = arrays.get(name, np.zeros(0))
+        if name in arrays and array.shape != wanted.get(name, shape):
+            raise InputError(
+                f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {wanted[name]}."
+            )
+        if (name in arrays and array.dtype.kind not in kinds) or (kinds == "f" and not np.isfinite(array).all()):
+            told = {"f": "finite numbers in floating point", "iu": "whole numbers", "iuU": "whole numbers or text"}
+            raise InputError(f"{run}: {name} must be {told[kinds]}.")
+    if len({str(name) for name in arrays["ids"].tolist()}) < shape[1]:
+        raise InputError(f"{run}: ids must differ; two records have one.")
+    return arrays
+
+
+def _column(path: str) -> dict[str, str]:
+    columns = columns_of(path, "label", "record")
+    if "id" not in columns:
+        raise InputError(f"{path} has no column 'id'.")
+    found = dict(zip(columns["id"], columns["label"], strict=True))
+    if len(found) < len(columns["id"]) or not all(found.values()):
+        raise InputError(f"{path}: every id must stand there once, with a label.")
+    return found
+
+
+def _classes(run: str, arrays: Arrays, logits: int, said: set[str]) -> list[str]:
+    """Return the names of the classes, in the order of the ``logits`` if there are any."""
+    classes = [str(number) for number in range(logits)] if logits else sorted(said)
+    if "classes" in arrays:
+        classes = [str(name) for name in arrays["classes"].tolist()]
+    if len(set(classes)) != len(classes) or len(classes) < 2 or len(classes) != (logits or len(classes)):
+        wanted = f"{logits}, one for every logit" if logits else "at least 2"
+        raise InputError(f"{run}: there are {len(set(classes))} different classes, expected {wanted}.")
+    if not said <= set(classes):
+        raise InputError(
+            f"{run}: a label is none of its {len(classes)} classes; an array 'classes' names all in order."
+        )
+    return classes
+
+
+def _placed(path: str, said: dict[str, str], rows: dict[str, int], classes: list[str]) -> tuple[Labels, Labels]:
+    if missing := said.keys() - rows.keys():
+        raise InputError(f"{path}: {len(missing)} of {len(said)} ids are not in the run.")
+    numbers = {name: number for number, name in enumerate(classes)}
+    found = np.array([(rows[name], numbers[label]) for name, label in said.items()], dtype=np.intp).reshape(-1, 2)
+    return found[:, 0], found[:, 1]

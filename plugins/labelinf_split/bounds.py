@@ -1,0 +1,59 @@
+"""What no feature party can guess more of, whatever it does: behind Gaussian noise, and behind randomised labels.
+
+:mod:`labelinf_split.defences.published` and :mod:`labelinf_split.defences.certified` say where nothing is, and why.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, PerGame
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.statistics.profiles import normal_cdf, normal_quantile
+from labelinf_privacy.label_dp import likeliest, pure_accuracy, pure_exact
+from labelinf_split.game.view import SplitThreat
+
+__all__ = ["CutCeilings"]
+
+_ROUNDED = 1e-12  # what the arithmetic of a ceiling may lack
+_UNIFORM = "clean labels are used for nothing else, no validation, no early stopping; labels uniform and independent"
+
+
+@attrs.frozen(kw_only=True)
+class CutCeilings(Bound):
+    """``Phi(Phi^-1(1 / K) + shift)`` behind noise (V14, V17), ``e^eps / (e^eps + K - 1)`` behind drawn labels (V16).
+
+    Guesses of probability ``a_y`` under the reference are right with ``sum_y Phi(Phi^-1(a_y) + shift) / K`` at most,
+    which is concave in a, and all ``a_y`` sum to 1.
+    """
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """One line for every ceiling."""
+        formula = "Phi(Phi^-1(1/K) + sqrt(T) S / s), or e^eps / (e^eps + K - 1)"
+        return tuple(each.line("labels of a split run", formula) for each in self.ceilings(threat))
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """The ceilings; none where a condition is not met."""
+        if not isinstance(threat, SplitThreat):
+            return ()
+        found, facts, epsilon = [], threat.facts, threat.label_epsilon
+        if math.isfinite(facts.shift):
+            most = min(1.0, normal_cdf(normal_quantile(1 / threat.n_classes) + facts.shift) + _ROUNDED)
+            said = f"{facts.releases} releases a person in all; noise of a scale that depends on no data; {_UNIFORM}"
+            found.append(Ceiling(accuracy=most, exact=most, statement="labelinf theory, split, V14", conditions=said))
+        if math.isfinite(epsilon):
+            said = (
+                f"label-DP, epsilon = {epsilon:.4g}, one stored draw a person, over all runs and restarts; {_UNIFORM}"
+            )
+            ceiling = Ceiling(
+                accuracy=pure_accuracy(epsilon, threat.prior),
+                exact=pure_exact(epsilon, threat.prior, threat.n_records),
+                statement="labelinf theory, split, V16",
+                conditions=said,
+                game=PerGame(share=likeliest(epsilon, max(threat.prior))),
+            )
+            found.append(ceiling)
+        return tuple(found)

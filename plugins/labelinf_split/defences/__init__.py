@@ -1,0 +1,1 @@
+"""What a label party does to labels and gradients."""

@@ -1,0 +1,1 @@
+"""A split run on planted labels, recorded as the feature party sees it."""

@@ -1,0 +1,249 @@
+"""A linear top and hard labels, solved from the gradients of one step (V4); clusters, and what ties those of steps.
+
+Without features at the label party, ``g_i = W'(p_i - e_y)`` with ``p_i = softmax(W z_i + b)``: in coordinates of the
+span of the gradients, of dimension r, D = (K - 1)(r + 1) unknowns and ``n r`` equations. Whether that holds comes out:
+with label-side features, smoothed labels, a wrong scale or another top nothing explains a step to within rounding.
+
+``PROVED`` takes n >= D + 1 records: for almost all embeddings no other labels have any explanation, up to renaming.
+``GENERIC`` takes so many more equations than unknowns that all K^n labellings are improbable to fit within rounding,
+``n log10(K) + (n r - D) log10(tolerance) < -6``. It is no proof: four records of K = 3, r = 2 with two explanations are
+known. Only gradients well above rounding count, and equal embeddings count once.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections import Counter
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_split.game.training import softmax
+
+__all__ = ["Solved", "Ties", "TopFit", "clustered", "level_of", "lloyd", "solve_step", "unit", "whitened"]
+
+Floats = NDArray[Any]
+Labels = NDArray[np.intp]
+
+_CLEAR = 100  # how many times rounding another label's residual must be, and a gradient that counts
+_STARTS = 8
+_ROUNDS = 30
+_IMPROBABLE = -6.0  # decimal logarithm
+
+
+class Solved(enum.Enum):
+    """What a solution is worth, the value in words."""
+
+    NONE = "none"
+    GENERIC = "exact (generic)"
+    PROVED = "proved unique"
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class TopFit:
+    """A top and labels that explain a step, the classes in any order.
+
+    ``weights``, shape ``(K, d)``, are the top's up to what all rows share; ``sure`` says of which ``labels`` all others
+    miss by far; ``residual`` is the largest distance of what is explained, as a share of the longest gradient.
+    """
+
+    weights: Floats
+    bias: Floats
+    labels: Labels
+    sure: NDArray[np.bool_]
+    residual: float
+    solved: Solved
+
+
+def level_of(n: int, rank: int, n_classes: int, tolerance: float) -> Solved:
+    """Return what an explanation of ``n`` records within ``tolerance`` is worth."""
+    unknowns = (n_classes - 1) * (rank + 1)
+    surplus = n * rank - unknowns
+    if surplus <= 0 or n * math.log10(n_classes) + surplus * math.log10(tolerance) >= _IMPROBABLE:
+        return Solved.NONE
+    return Solved.PROVED if n >= unknowns + 1 else Solved.GENERIC
+
+
+def solve_step(
+    gradients: Floats,
+    embeddings: Floats,
+    n_classes: int,
+    rounding: float,
+    rng: np.random.Generator,
+    near: TopFit | None = None,
+) -> TopFit | None:
+    """Return a top and labels that explain a step, accepted or not; None where there is no gradient.
+
+    Every record has one of ``gradients``, of its own loss, and of ``embeddings``, shape ``(n, d)``, that may be off by
+    ``rounding`` times the longest gradient; ``near`` is the solution of a step nearby, to begin from.
+    """
+    longest = float(np.linalg.norm(gradients, axis=1).max())
+    if not (math.isfinite(longest) and longest > 0):
+        return None
+    g = gradients / longest
+    _, sizes, rows = np.linalg.svd(g, full_matrices=False)
+    rank = min(int((sizes > sizes[0] * rounding / 30).sum()), n_classes - 1)
+    basis = rows[:rank].T
+    a, at = g @ basis, embeddings @ basis * longest
+    best = None
+    for weights, bias in _begin(a, basis, longest, n_classes, rng, near):
+        found = _fitted(weights, bias, a, at, rounding)
+        if best is None or found[0] < best[0]:
+            best = found
+        if best[0] < rounding:
+            break
+    assert best is not None
+    _, weights, bias, labels = best
+    _, missed, explained = _labels(weights, bias, a, at)
+    own = np.sqrt(missed[np.arange(len(a)), labels])
+    missed[np.arange(len(a)), labels] = np.inf
+    residual = float(np.linalg.norm(g - (explained - weights[labels]) @ basis.T, axis=1).max())
+    clear = np.linalg.norm(g, axis=1) >= _CLEAR * rounding
+    distinct = len(np.unique(embeddings[clear], axis=0)) if clear.any() else 0
+    accepted = residual < rounding and bool((own < rounding).all())
+    return TopFit(
+        weights=weights @ basis.T * longest,
+        bias=bias,
+        labels=labels,
+        sure=np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding,
+        residual=residual,
+        solved=level_of(distinct, rank, n_classes, rounding) if accepted else Solved.NONE,
+    )
+
+
+def _begin(
+    a: Floats, basis: Floats, longest: float, n_classes: int, rng: np.random.Generator, near: TopFit | None
+) -> Any:
+    """Yield where to begin: a solution nearby, then clusters of the gradients, which lie about ``-m_y`` at first."""
+    if near is not None:
+        yield near.weights @ basis / longest, near.bias
+    for _ in range(_STARTS):
+        _, centres = lloyd(a, n_classes, rng)
+        yield -centres, np.zeros(n_classes)
+
+
+def _labels(weights: Floats, bias: Floats, a: Floats, at: Floats) -> tuple[Labels, Floats, Floats]:
+    """Return the nearest labels, squared distances of all, shape ``(n, K)``, and what no label explains."""
+    explained = softmax(at @ weights.T + bias) @ weights
+    missed = np.square((a - explained)[:, None] + weights[None]).sum(axis=2)
+    return missed.argmin(axis=1), missed, explained
+
+
+def _fitted(
+    weights: Floats, bias: Floats, a: Floats, at: Floats, rounding: float
+) -> tuple[float, Floats, Floats, Labels]:
+    """Return the largest residual, and the top and labels that have it: labels and top in turns (Levenberg, 1944)."""
+    labels, missed, _ = _labels(weights, bias, a, at)
+    damping, cost, slow = 1e-3, float(missed.min(axis=1).sum()), False
+    for _ in range(_ROUNDS):
+        if slow or math.sqrt(cost) < rounding / 30 or damping > 1e3:
+            break
+        step = _step(weights, bias, a, at, labels, damping)
+        new, tried, _ = _labels(weights + step[:, :-1], bias + step[:, -1], a, at)
+        reached = float(tried.min(axis=1).sum())
+        damping = max(damping / 10, 1e-12) if reached < cost else damping * 10
+        if reached < cost:
+            weights, bias, labels, missed = weights + step[:, :-1], bias + step[:, -1], new, tried
+            slow, cost = reached > 0.999 * cost, reached
+    return math.sqrt(float(missed.min(axis=1).max())), weights, bias, labels
+
+
+def _step(weights: Floats, bias: Floats, a: Floats, at: Floats, labels: Labels, damping: float) -> Floats:
+    """Return the step of Gauss and Newton, damped, for weights and bias, shape ``(K, r + 1)``."""
+    n, rank = a.shape
+    shares = softmax(at @ weights.T + bias)
+    explained = shares @ weights
+    off = a - explained + weights[labels]
+    beside = np.append(at, np.ones((n, 1)), axis=1)
+    slope = np.einsum("ik,ikc,il->ickl", shares, weights[None] - explained[:, None], beside)
+    own = shares.copy()
+    own[np.arange(n), labels] -= 1
+    for entry in range(rank):
+        slope[:, entry, :, entry] += own
+    jacobian = slope.reshape(n * rank, -1)
+    normal = jacobian.T @ jacobian
+    normal[np.diag_indices_from(normal)] += damping * max(float(np.trace(normal)) / len(normal), 1e-30)
+    found: Floats = np.linalg.solve(normal, jacobian.T @ off.ravel())
+    return found.reshape(weights.shape[0], rank + 1)
+
+
+def unit(points: Floats) -> Floats:
+    """Return points divided by their length, 0 for 0."""
+    return np.asarray(points / np.maximum(np.linalg.norm(points, axis=-1, keepdims=True), 1e-300))
+
+
+def whitened(points: Floats, rank: int) -> Floats:
+    """Return points in their leading ``rank`` directions, each of spread one: there classes lie apart alike (V5b)."""
+    _, sizes, rows = np.linalg.svd(points, full_matrices=False)
+    kept = min(rank, int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum()))
+    return np.asarray(points @ rows[:kept].T / sizes[:kept])
+
+
+def clustered(points: Floats, n_clusters: int, rng: np.random.Generator) -> Labels:
+    """Return the cluster of every point, shape ``(n,)``: the tightest of several runs of :func:`lloyd`."""
+    runs = [lloyd(points, n_clusters, rng) for _ in range(_STARTS)]
+    return min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))[0]
+
+
+def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[Labels, Floats]:
+    """Return clusters and their centres; a cluster that is empty keeps its centre.
+
+    Centres begin far from one another (k-means++; Arthur and Vassilvitskii, SODA 2007).
+    """
+    centres = points[rng.integers(len(points), size=1)]
+    while len(centres) < n_clusters:
+        far = np.square(points[:, None] - centres).sum(axis=2).min(axis=1)
+        chosen = rng.choice(len(points), p=far / far.sum() if far.sum() > 0 else None)
+        centres = np.append(centres, points[chosen][None], axis=0)
+    labels = np.zeros(len(points), dtype=np.intp)
+    for _ in range(_ROUNDS):
+        labels = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
+        for cluster in np.unique(labels):
+            centres[cluster] = points[labels == cluster].mean(axis=0)
+    return labels, centres
+
+
+class Ties:
+    """Records that are known to be of one class, whatever it is called: what every step says, put together.
+
+    Clusters of one of S steps have no names, but records that meet again carry them over.
+    """
+
+    def __init__(self, n_records: int, n_steps: int, n_classes: int) -> None:
+        self._n, self._k = n_records, n_classes
+        self._up = list(range(n_records + n_steps * n_classes))
+
+    def join(self, step: int, rows: Labels, clusters: Labels) -> None:
+        """Say which records of a step are of one class."""
+        for row, cluster in zip(rows.tolist(), clusters.tolist(), strict=True):
+            self._unite(row, self._n + step * self._k + cluster)
+
+    def tie(self, step: int, cluster: int, other: int, its: int) -> None:
+        """Say that a cluster of one step is of the class of a cluster of another."""
+        self._unite(self._n + step * self._k + cluster, self._n + other * self._k + its)
+
+    def names(self, shots: Labels, drawn: bool = False) -> Labels:
+        """Return the class of every record, -1 where its piece has no name.
+
+        A piece with ``shots``, known records and their classes, of two classes shows that what was taken for granted is
+        false: then nothing has a name, unless trained labels are ``drawn`` and most shots decide.
+        """
+        votes: dict[int, Counter[int]] = {}
+        for row, label in shots.T.tolist():
+            votes.setdefault(self._root(row), Counter())[label] += 1
+        if not drawn and any(len(each) > 1 for each in votes.values()):
+            return np.full(self._n, -1)
+        named = {root: each.most_common(1)[0][0] for root, each in votes.items()}
+        return np.array([named.get(self._root(row), -1) for row in range(self._n)], dtype=np.intp)
+
+    def _root(self, node: int) -> int:
+        while self._up[node] != node:
+            self._up[node] = self._up[self._up[node]]
+            node = self._up[node]
+        return node
+
+    def _unite(self, one: int, other: int) -> None:
+        self._up[self._root(one)] = self._root(other)

@@ -1,0 +1,330 @@
+"""``labelinf audit split``: what a recorded run ends with, and every file that is no run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from numpy.typing import NDArray
+
+from labelinf_core.cli import main
+from labelinf_core.contracts.audited import AuditWord
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.exits import Exit
+from labelinf_split.audit.judged import SplitAudit
+from labelinf_split.defences.certified import CutGaussian, CutLabelRr
+from labelinf_split.defences.published import Marvell
+from labelinf_split.game.view import Side
+from labelinf_split.recorder import CutRecorder
+
+Arrays = dict[str, NDArray[Any]]
+Written = Callable[..., Path]
+Asked = Callable[..., Result]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """Return a function to what ``labelinf audit split run.npz`` says in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*more: str) -> Result:
+        return CliRunner().invoke(main, ["audit", "split", "run.npz", "--canaries", "c.csv", *more])
+
+    return ask
+
+
+@pytest.fixture
+def written(tmp_path: Path, played: Any) -> Written:
+    """Return a function that plays a run and writes its files, with ids and labels as text."""
+
+    def write(data: LabelSet, *defences: Any, names: bool = False, seed: int = 0, **settings: Any) -> Path:
+        run, planted = played(data, *defences, seed=seed, **settings)
+        view, called = run.view, data.class_names if names else tuple(map(str, range(data.n_classes)))
+        ids = np.array([f"r{row}" for row in range(len(view.features))])
+        more = {"classes": np.array(called)} if names else {}
+        np.savez(
+            tmp_path / "run.npz", embeddings=view.embeddings, gradients=view.gradients, step=view.step, ids=ids, **more
+        )
+        for name, rows, labels in (("c", view.targets, planted), ("s", *view.shots)):
+            lines = (f"r{row},{called[label]}" for row, label in zip(rows, labels, strict=True))
+            (tmp_path / f"{name}.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+        return tmp_path
+
+    return write
+
+
+def told(result: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_a_run_without_a_defence_leaks(written: Written, asked: Asked, two: LabelSet) -> None:
+    written(two)
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert result.exit_code == Exit.FOUND
+    assert "LEAKS: epsilon >= " in result.stdout
+    assert "certified 100.0% (proved unique, names by known labels)" in result.stdout
+    assert "placebo " in result.stdout
+    assert all(len(line) <= 100 for line in result.stdout.splitlines())
+
+
+def test_labels_as_text_and_in_the_order_of_the_logits(written: Written, asked: Asked, four: LabelSet) -> None:
+    written(four, names=True, top=Side.NONE)
+    found = told(asked("--top", "none", "--json"))
+    assert (found["word"], found["correct"], found["certified"]) == ("leaks", found["n_canaries"], 1.0)
+    assert found["certificate"] == "label is p - g"
+
+
+@pytest.mark.parametrize(("epsilon", "word"), [("0.1", "refuted"), ("20", "no leak shown")])
+def test_a_claim_is_tested(written: Written, asked: Asked, two: LabelSet, epsilon: str, word: str) -> None:
+    """Of 32 canaries nothing refutes 20, and nothing would have refuted 40: that is no pass."""
+    written(two)
+    result = asked("--known", "s.csv", "--top", "linear", "--epsilon", epsilon, "--json")
+    assert told(result)["claimed"] == word
+    headline = asked("--known", "s.csv", "--top", "linear", "--epsilon", epsilon).stdout.splitlines()[0]
+    assert ("REFUTED" if word == "refuted" else "INCONCLUSIVE") in headline
+    assert result.exit_code == (Exit.FOUND if word == "refuted" else Exit.INCONCLUSIVE)
+
+
+def test_a_true_claim_withstands_where_twice_as_much_would_have_been_refuted(
+    written: Written, asked: Asked, two: LabelSet
+) -> None:
+    written(two, CutLabelRr(epsilon=1.5), canaries=0.9, shots=2)
+    found = told(asked("--known", "s.csv", "--top", "linear", "--defended", "--epsilon", "1.5", "--json"))
+    assert found["epsilon"] > 0
+    assert found["claimed"] == ("not refuted" if found["power"] >= 0.95 else "no leak shown")
+
+
+def test_no_claim_passes_because_an_attack_is_weak(written: Written, asked: Asked, two: LabelSet) -> None:
+    """Marvell's noise leaves a line: a linear top's own attack reads part of the labels, what parts steps all."""
+    written(two, Marvell(power=4.0), label_features=True, canaries=0.6, shots=2)
+    found = told(asked("--known", "s.csv", "--top", "linear", "--label-features", "--epsilon", "2.5", "--json"))
+    assert (found["attack"], found["claimed"]) == ("noise-subspace", "refuted")
+
+
+def test_nothing_is_shown_of_heavy_noise(written: Written, asked: Asked, two: LabelSet) -> None:
+    written(two, CutGaussian(scale=1000.0), top=Side.NONE, width=2, epochs=1)
+    result = asked("--top", "none", "--defended", "--epsilon", "0.1")
+    assert result.exit_code == Exit.INCONCLUSIVE
+    assert "Power against twice the claim" in result.stdout
+
+
+def test_natural_labels_are_no_audit(written: Written, asked: Asked, two: LabelSet, played: Any) -> None:
+    folder = written(two, epochs=1)
+    run, planted = played(two, epochs=1)
+    lines = (f"r{row},{label}" for row, label in enumerate(run.natural[: planted.size]))
+    (folder / "c.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert "features alone guess" in result.stdout
+    assert result.exit_code == Exit.INCONCLUSIVE
+
+
+def test_labels_that_are_not_uniform_are_no_audit(written: Written, asked: Asked, two: LabelSet) -> None:
+    folder = written(two)
+    lines = [f"r{row},{int(row == 0)}" for row in range(32)]
+    (folder / "c.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert "VOID" in result.stdout
+    assert result.exit_code == Exit.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gradients": None}, "no array 'gradients'"),
+        ({"ids": None}, "no array 'ids'"),
+        ({"gradients": np.zeros((2, 3))}, "gradients has shape"),
+        ({"gradients": np.zeros((5, 0, 16))}, "none of them 0"),
+        ({"gradients": np.full((5, 160, 16), np.nan)}, "finite numbers"),
+        ({"embeddings": np.full((5, 160, 16), np.inf)}, "finite numbers"),
+        ({"embeddings": np.zeros((5, 160, 15))}, "embeddings has shape"),
+        ({"embeddings": np.zeros((5, 160, 16), dtype=np.intp)}, "finite numbers in floating point"),
+        ({"gradients": np.zeros((5, 160, 16), dtype=complex)}, "finite numbers in floating point"),
+        ({"step": np.zeros((5, 160))}, "whole numbers"),
+        ({"step": np.zeros((4, 160), dtype=np.intp)}, "step has shape"),
+        ({"ids": np.zeros(160, dtype=np.intp)}, "ids must differ"),
+        ({"ids": np.arange(160.0)}, "whole numbers or text"),
+        ({"ids": np.arange(160)}, "ids are not in the run"),
+        ({"ids": np.array([None] * 160, dtype=object)}, "not a NumPy file of plain numbers"),
+        ({"features": np.zeros((3, 2))}, "features has shape"),
+        ({"features": np.zeros(160)}, "features has shape"),
+        ({"classes": np.array(["0"])}, "classes, expected at least 2"),
+        ({"classes": np.array(["a", "b"])}, "a label is none of its 2 classes"),
+        ({"classes": np.array([["0", "1"]])}, "classes has shape"),
+        ({"classes": np.array(0)}, "classes has shape"),
+    ],
+)
+def test_a_file_that_is_no_run_is_refused_in_one_sentence(
+    written: Written, asked: Asked, two: LabelSet, change: dict[str, Any], message: str
+) -> None:
+    folder = written(two)
+    arrays = {**np.load(folder / "run.npz"), **change}
+    np.savez(folder / "run.npz", **{name: array for name, array in arrays.items() if array is not None})
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert result.exit_code == Exit.INPUT
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+    assert len(result.stderr.strip().splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("c", "label\n1\n", "no column 'id'"),
+        ("c", "id\nr1\n", "no column 'label'"),
+        ("c", "id,label\nr1,1\nr1,0\n", "stand there once"),
+        ("c", "id,label\nr1,\n", "with a label"),
+        ("c", "id,label\nx,1\n", "1 of 1 ids are not in the run"),
+        ("c", "", "empty"),
+        ("s", "id,label\nr1,1\n", "canaries too"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(
+    written: Written, asked: Asked, two: LabelSet, name: str, text: str, message: str
+) -> None:
+    folder = written(two)
+    (folder / f"{name}.csv").write_text(text)
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert result.exit_code == Exit.INPUT
+    assert message in result.stderr
+
+
+def test_no_message_quotes_a_label(written: Written, asked: Asked, two: LabelSet) -> None:
+    folder = written(two)
+    (folder / "c.csv").write_text("id,label\nr1,a secret\n")
+    np.savez(folder / "run.npz", **{**np.load(folder / "run.npz"), "classes": np.array(["0", "1"])})
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert result.exit_code == Exit.INPUT
+    assert "secret" not in result.output
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("name", ["run.npz", "c.csv", "s.csv"])
+def test_a_pipe_is_refused_and_not_waited_for(written: Written, asked: Asked, two: LabelSet, name: str) -> None:
+    folder = written(two)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    result = asked("--known", "s.csv", "--top", "linear")
+    assert result.exit_code == Exit.INPUT
+    assert "no regular file" in result.stderr
+
+
+def test_what_does_not_fit_is_refused(written: Written, asked: Asked, two: LabelSet) -> None:
+    written(two)
+    for more, message in (
+        (["--top", "linear"], "needs some known labels to name classes"),
+        (["--attack", "cut-argmin"], "needs gradients at the logits"),
+        (["--attack", "blind-guess"], "does not belong to the split channel"),
+        (["--attack", "nonsuch"], "nonsuch"),
+        (["--top", "none", "--epsilon", "nan"], "not a finite number"),
+    ):
+        result = asked(*more)
+        assert result.exit_code == Exit.INPUT
+        assert message in result.stderr
+
+
+@pytest.mark.parametrize("huge", [1e30, 1e-42, 3e38])
+def test_strange_sizes_break_nothing_and_acquit_nobody(
+    written: Written, asked: Asked, two: LabelSet, huge: float
+) -> None:
+    folder = written(two)
+    arrays = dict(np.load(folder / "run.npz"))
+    for name in ("embeddings", "gradients"):
+        arrays[name] = (np.sign(arrays[name]) * huge).astype(np.float32)
+        np.savez(folder / "run.npz", **arrays)
+        result = asked("--known", "s.csv", "--top", "linear", "--epsilon", "0.5")
+        assert result.exit_code in (Exit.FOUND, Exit.INCONCLUSIVE, Exit.INCOMPLETE)
+        assert "Traceback" not in result.output
+
+
+def test_gradients_of_nothing_show_nothing(written: Written, asked: Asked, two: LabelSet) -> None:
+    folder = written(two)
+    arrays = dict(np.load(folder / "run.npz"))
+    np.savez(folder / "run.npz", **{**arrays, "gradients": np.zeros_like(arrays["gradients"])})
+    for top in ("linear", "mlp"):
+        result = asked("--known", "s.csv", "--top", top, "--epsilon", "0.5")
+        assert result.exit_code == Exit.INCONCLUSIVE
+
+
+def found(**more: Any) -> SplitAudit:
+    return SplitAudit(**{"attack": "a", "n_canaries": 100, "n_classes": 2, "guesses": 100, "correct": 90, **more})
+
+
+@pytest.mark.parametrize(
+    ("audit", "word", "status"),
+    [
+        (found(epsilon=1.0), AuditWord.LEAKS, Exit.FOUND),
+        (found(), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),
+        (found(voids=("no",), epsilon=1.0), AuditWord.VOID, Exit.INCONCLUSIVE),
+        (found(failed="it raised"), AuditWord.BROKEN, Exit.INCOMPLETE),
+        (found(failed="it raised", claim=1.0, power=1.0), AuditWord.BROKEN, Exit.INCOMPLETE),
+        (found(voids=("no",), claim=1.0, power=1.0, epsilon=0.5), AuditWord.VOID, Exit.INCONCLUSIVE),
+        (found(claim=1.0, epsilon=1.5), AuditWord.REFUTED, Exit.FOUND),
+        (found(claim=1.0, epsilon=0.5, power=0.96), AuditWord.WITHSTOOD, Exit.DONE),
+        (found(claim=1.0, epsilon=0.5, power=0.9), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),
+        (found(claim=1.0, power=0.96), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),  # nothing carries a signal
+    ],
+)
+def test_the_word_and_the_status_are_one(audit: SplitAudit, word: AuditWord, status: Exit) -> None:
+    assert (audit.claimed or audit.word) is word
+    assert audit.status == status
+
+
+class Tensor:
+    """What a recorder asks of one of PyTorch's."""
+
+    def __init__(self, values: Any) -> None:
+        self.values, self.hooks = np.asarray(values), []
+
+    def register_hook(self, hook: Any) -> None:
+        self.hooks.append(hook)
+
+    def detach(self) -> Tensor:
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def numpy(self) -> NDArray[Any]:
+        return self.values
+
+
+def test_the_recorder_writes_what_the_audit_reads(tmp_path: Path, asked: Asked, played: Any, two: LabelSet) -> None:
+    """Mean gradients of a batch become those of the records; a record that met less often ends the last pass."""
+    run, planted = played(two)
+    view, recorder = run.view, CutRecorder()
+    for step in range(view.n_steps):
+        where = view.rows_of(step)
+        z = Tensor(view.embeddings[where])
+        assert recorder(z, where[1]) is z
+        z.hooks[0](Tensor(view.sent[where].astype(np.float32) / len(where[0])))
+    recorder.save(str(tmp_path / "run.npz"), classes=np.array(["0", "1"]))
+    saved = np.load(tmp_path / "run.npz")
+    assert np.allclose(saved["gradients"], view.sent, rtol=1e-5, atol=1e-9)
+    assert np.array_equal(saved["embeddings"], view.embeddings)
+    assert np.array_equal(saved["step"], view.step)
+    for name, rows, labels in (("c", view.targets, planted), ("s", *view.shots)):
+        lines = (f"{row},{label}" for row, label in zip(rows, labels, strict=True))
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,label", *lines]) + "\n")
+    assert asked("--known", "s.csv", "--top", "linear").exit_code == Exit.FOUND
+
+
+def test_torch_is_recorded(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    x, y = torch.randn(40, 3), torch.arange(40) % 2
+    bottom, top, recorder = torch.nn.Linear(3, 4), torch.nn.Linear(4, 2), CutRecorder()
+    for rows in (range(20), range(20, 40)) * 2:
+        ids = np.array(list(rows))
+        z = recorder(bottom(x[ids]), ids)
+        torch.nn.functional.cross_entropy(top(z), y[ids]).backward()
+    recorder.save(str(tmp_path / "run.npz"))
+    saved = np.load(tmp_path / "run.npz")
+    q = torch.softmax(top(torch.tensor(saved["embeddings"][0])), dim=1).detach().numpy() - np.eye(2)[y.numpy()]
+    assert np.allclose(saved["gradients"][0], q @ top.weight.detach().numpy(), atol=1e-5)

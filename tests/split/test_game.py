@@ -1,0 +1,136 @@
+"""The game: gradients are what they should be, runs are reproducible, and what is asked for must fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.testing.imports import discovery_imports
+from labelinf_split.attacks.logits import CutArgmin
+from labelinf_split.attacks.published import CutClusters, CutDirection, CutNorm, ModelCompletion
+from labelinf_split.attacks.solved import LinearTop
+from labelinf_split.game.channel import SplitChannel
+from labelinf_split.game.training import SplitNetwork, softmax
+from labelinf_split.game.view import Side, SplitView
+
+
+@pytest.mark.parametrize("sizes", [(), (3, 2), (3, 5, 2)])
+def test_gradients_are_those_of_finite_differences(sizes: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    network, x = SplitNetwork(sizes, rng, np.float64), rng.standard_normal((4, 3))
+    out = network.forward(x)
+    weight = rng.standard_normal(out.shape)
+    gradients, inputs = network.backward(weight)
+    for array, gradient in [*zip(network.weights, gradients, strict=True), (x, inputs)]:
+        for place in np.ndindex(array.shape):
+            kept, values = array[place], []
+            for moved in (1e-6, -1e-6):
+                array[place] = kept + moved
+                values.append(float((network.forward(x) * weight).sum()))
+            array[place] = kept
+            assert gradient[place] == pytest.approx((values[0] - values[1]) / 2e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("top", [*Side])
+@pytest.mark.parametrize("label_features", [False, True])
+def test_training_learns_and_everything_is_recorded(
+    played: Any, four: LabelSet, top: Side, label_features: bool
+) -> None:
+    run, planted = played(four, top=top, label_features=label_features, epochs=12, rate=1e-2)
+    view: SplitView = run.view
+
+    assert run.test_accuracy > 0.4
+    assert (run.trained[: planted.size] == planted).all()
+    assert (run.trained[planted.size :] == run.natural[planted.size :]).all()
+    assert np.isfinite(view.sent).all()
+    assert sorted(np.unique(view.step).tolist()) == list(range(view.n_steps))
+    assert all(len(set(np.nonzero(view.step == step)[0].tolist())) == 1 for step in range(view.n_steps))
+    assert set(view.shots[0].tolist()).isdisjoint(view.targets.tolist())
+    assert (run.natural[view.shots[0]] == view.shots[1]).all()
+
+
+@pytest.mark.parametrize("bottom", [*Side])
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+def test_any_bottom_trains_with_any_optimiser(played: Any, four: LabelSet, bottom: Side, optimiser: str) -> None:
+    run, _ = played(four, bottom=bottom, optimiser=optimiser, rate=1e-2)
+    assert np.isfinite(run.view.sent).all()
+    moved = np.abs(run.view.embeddings[-1] - run.view.embeddings[0]).max()
+    assert (moved == 0) == (bottom is Side.NONE)
+
+
+def test_a_gradient_without_a_top_is_the_softmax_less_the_label(played: Any, four: LabelSet) -> None:
+    run, _ = played(four, top=Side.NONE)
+    expected = softmax(run.view.embeddings.astype(np.float64)) - np.eye(4)[run.trained]
+    assert np.abs(run.view.sent - expected).max() < 1e-6
+
+
+def test_a_frozen_label_party_stays_as_it_was(played: Any, four: LabelSet) -> None:
+    run, _ = played(four, top_known=True, frozen=True)
+    assert (run.view.top_weights == run.view.top_weights[0]).all()
+    run, _ = played(four, top_known=True)
+    assert not (run.view.top_weights == run.view.top_weights[0]).all()
+
+
+def test_a_run_is_its_seed(two: LabelSet) -> None:
+    channel, setting = SplitChannel(), Setting(data=two, attack=LinearTop())
+    games = [
+        channel.play(setting, curator_rng=np.random.default_rng(seed), attack_rng=np.random.default_rng(0))
+        for seed in (1, 1, 2)
+    ]
+    assert np.array_equal(games[0].truth, games[1].truth)
+    assert not np.array_equal(games[0].truth, games[2].truth)
+    assert games[0].n_correct == games[0].n_records
+    assert games[0].placebo is not None
+    assert games[0].audited is not None
+    assert games[0].audited.at_least > 1
+    assert games[0].placebo.n_correct < games[0].n_records
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"top": Side.NONE, "bottom": Side.NONE}, "there must be a bottom"),
+        ({"encrypted": True, "bottom": Side.NONE}, "there must be a bottom"),
+        ({"canaries": 0.001}, "too few"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(two: LabelSet, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        SplitChannel(**settings).threat(Setting(data=two))
+
+
+def test_one_feature_cannot_be_shared(two: LabelSet) -> None:
+    assert two.features is not None
+    with pytest.raises(InputError, match="two parties need one each"):
+        SplitChannel().threat(Setting(data=attrs.evolve(two, features=two.features[:, :1])))
+
+
+def test_published_attacks_read_a_linear_top_and_say_what_they_lack(played: Any, four: LabelSet, two: LabelSet) -> None:
+    for data, least in ((two, 0.99), (four, 0.9)):
+        run, planted = played(data, label_features=True)
+        for attack in (CutDirection(), CutClusters()):
+            assert np.mean(attack.run(run.view, np.random.default_rng(0)).labels == planted) >= least
+    blind = SplitChannel(shots=0).threat(Setting(data=two))
+    for other in (CutDirection(), CutNorm(), CutClusters(), ModelCompletion(), LinearTop()):
+        assert "known labels" in other.unsupported_reason(blind)
+    assert CutArgmin().unsupported_reason(SplitChannel(top=Side.MLP).threat(Setting(data=two))) != ""
+
+
+def test_completion_reads_natural_labels_and_no_canaries(played: Any, four: LabelSet) -> None:
+    """What features and labels have in common is no leak of a record: the placebo column."""
+    run, planted = played(four, epochs=12, rate=1e-2, label_features=True)
+    others = np.setdiff1d(np.arange(planted.size, run.natural.size), run.view.shots[0])
+    for on in ("embeddings", "features", "both"):
+        for method in ("logistic", "centroids", "spreading"):
+            said = ModelCompletion(on=on, method=method).scores(run.view).argmax(axis=1)
+            assert np.mean(said[others] == run.natural[others]) > 0.4
+            assert np.mean(said[: planted.size] == planted) < 0.45  # 51 canaries, chance .25
+
+
+def test_discovery_imports_nothing_heavy() -> None:
+    assert discovery_imports("labelinf_split.plugin") == frozenset()
