@@ -26,7 +26,10 @@ EXPECTED = {
     "the model-output channel": {*(f"E{n}" for n in range(12, 20)), *(f"T{n}" for n in range(9, 13))},
 }
 
-PAPERS = tuple(f"test_{paper}_" for paper in ("icml2021", "aistats2022", "iclr2024", "blia2025", "kalemaj2025", "steinke2023", "ours"))
+PAPERS = tuple(
+    f"test_{paper}_"
+    for paper in ("icml2021", "aistats2022", "iclr2024", "blia2025", "kalemaj2025", "steinke2023", "ours")
+)
 
 every_statement = pytest.mark.parametrize("statement", STATEMENTS, ids=lambda item: item.key)
 
