@@ -805,7 +805,7 @@ def test_of_several_lines_each_has_its_share_of_doubt_and_the_least_stands(
     game = [said for said in certificate.sentences() if said.startswith("Game.")]
     assert all((", of the public labels and of the others" in said) is (sealed > 0) for said in game)
     gain = [said for said in certificate.sentences() if said.startswith("Gain.")]
-    assert all((", and over which of them are public," in said) is (sealed > 0) for said in gain)
+    assert all((", and over which of them are public," in said) is (sealed > 0) for said in gain if "Void" not in said)
 
 
 def test_no_record_is_private_by_a_split_that_leaves_none_out() -> None:

@@ -39,6 +39,7 @@ class GaussianDp(CalibratedNoise):
     def model(self, threat: ScoreThreat) -> GridGaussian:
         """Calibrate to the span of the stages nearer to the scorer."""
         distance = finite_sensitivity(threat, "Gaussian")
-        grid = GridGaussian(step=fine_step(distance))
+        step = fine_step(distance)
+        grid = GridGaussian(scale=step, step=step)
         wider = math.sqrt(max(1, self.queries)) * float(grid.moved(distance)) * grid.step
         return attrs.evolve(grid, scale=wider / gaussian_mu(self.epsilon, self.delta))

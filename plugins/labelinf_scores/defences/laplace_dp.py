@@ -32,7 +32,8 @@ class LaplaceDp(CalibratedNoise):
     def model(self, threat: ScoreThreat) -> GridLaplace:
         """Calibrate to the span of the stages nearer to the scorer."""
         distance = finite_sensitivity(threat, "Laplace")
-        grid = GridLaplace(step=fine_step(distance))
+        step = fine_step(distance)
+        grid = GridLaplace(scale=step, step=step)
         moved = float(grid.moved(distance)) * grid.step
         return attrs.evolve(grid, scale=max(1, self.queries) * moved / self.epsilon)
 
