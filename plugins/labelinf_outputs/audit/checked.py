@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zipfile
+from pathlib import Path
+
 import numpy as np
 
 from labelinf_core.contracts.audited import AuditDecision, AuditWord
@@ -16,6 +19,16 @@ from labelinf_outputs.game.view import Outputs, View
 __all__ = ["PredictionsCheck"]
 
 _FILES = (".csv", ".npy", ".npz", ".parquet")
+_SHOWN = {"probabilities", "logits"}  # arrays of an archive that holds predictions
+
+
+def _arrays(path: Path) -> set[str]:
+    """Return the names of an archive's arrays; none of what is no archive."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return set(archive.files)
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return set()
 
 
 class PredictionsCheck:
@@ -23,7 +36,9 @@ class PredictionsCheck:
 
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is such a file, and no other option says that it is something else."""
-        return asked.path.suffix in _FILES and asked.path.is_file() and not {"scores", "model"} & set(asked.given)
+        if asked.path.suffix not in _FILES or not asked.path.is_file() or {"scores", "model"} & set(asked.given):
+            return False
+        return asked.path.suffix != ".npz" or bool(_SHOWN & _arrays(asked.path))
 
     def check(self, asked: CheckQuestion) -> Checked:
         """Audit the predictions on what was planted; without a seal nothing can be shown.
