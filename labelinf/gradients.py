@@ -173,8 +173,10 @@ def audit_client(
     """
     labels_first(y, "audit_client(y, client, model, features=x)")
     data = label_set(y, features)
-    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
-    if isinstance(client, Mapping) or str(client).endswith((".npz", ".safetensors")):
+    saved = isinstance(client, Mapping) or str(client).endswith((".npz", ".safetensors"))
+    made = {"n_inputs": scaled(data).shape[1], "n_classes": data.n_classes, "precision": "float32", "seed": seed}
+    network = load(model, **made, headless=not saved)
+    if saved:
         if batch * clients > 1:
             raise InputError("saved updates are read as those of one record each: leave out batch and clients.")
         found: ClientAudit | Saved = _saved(client, data.labels, network)

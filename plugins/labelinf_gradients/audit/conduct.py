@@ -9,7 +9,7 @@ import attrs
 from labelinf_gradients.audit.gaps import Choice
 from labelinf_gradients.audit.moves import Optimiser
 
-__all__ = ["Conduct"]
+__all__ = ["NOTHING", "Conduct"]
 
 
 @attrs.frozen(kw_only=True)
@@ -110,3 +110,8 @@ class Conduct:
             f"in noise of standard deviation {self.noise:.3g}, as far as that shows" if self.noise else "",
             f"in {self.precision}" if half else "",
         )
+
+
+NOTHING = Conduct(
+    known=False, precision="float64", remarks=("no last layer with a row for every class is sent",)
+)  #: of a client on which most attacks cannot be played

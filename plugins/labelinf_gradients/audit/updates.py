@@ -153,11 +153,14 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
             f"client {name!r} returned {type(sent).__name__}, expected a mapping from parameter names, a sequence in "
             f"their order, or the trained module."
         )
-    old, head = network.parameters, network.classifier_names[0]
+    old = network.parameters
     arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in old}
-    if head not in arrays:
-        raise InputError(f"client {name!r} returned nothing about the last layer, {head!r}.")
-    arrays[head] = _head_rows(arrays[head], network)
+    if not arrays:
+        raise InputError(
+            f"client {name!r} returned none of the {len(old)} parameters that are trained, by their names."
+        )
+    for head in network.classifier_names[:1]:
+        arrays = {key: _head_rows(value, network) if key == head else value for key, value in arrays.items()}
     _check(arrays, old, name)
     arrays = {key: np.asarray(arrays[key], dtype=np.float64) for key in old if key in arrays}
     if trained or _in_common(arrays, old) > _IN_COMMON:

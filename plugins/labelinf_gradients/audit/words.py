@@ -26,13 +26,15 @@ def lines(found: ClientAudit | Saved) -> list[str]:
 def _of_client(found: ClientAudit) -> Answer:
     best, share = found.scores[0], found.share
     counted = (
-        f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
+        f"{best.correct} of {found.n_records} {found.counted}: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
         f"(a blind guess: {found.baseline:.1%}), by {best.attack}"
     )
     if found.leaks:
         leaks = f"{counted} (observed)"
     elif found.held:
         leaks = f"HELD: {counted}, within what is proved of its shield"
+    elif not found.headed:
+        leaks = f"NOT SUPPORTED, and nothing shown by what was played: {counted}. That is no proof of safety."
     else:
         leaks = f"NO LEAK SHOWN: {counted}, which may be luck. That is no proof of safety."
     return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
@@ -109,6 +111,11 @@ def _lines(found: ClientAudit) -> list[str]:
         f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
         *_control_lines(found),
     ]
+    if not found.headed:
+        lines.append(
+            "not played   attacks on a last layer: an exact answer needs the gradient of its weights, with a row for "
+            "every class, under cross-entropy"
+        )
     if found.tells_more:
         lines.append(
             "not seen     what it sends beside parameters (buffers, counts) is not always the same; no attack looks "
@@ -129,6 +136,8 @@ def _lines(found: ClientAudit) -> list[str]:
 
 
 def _what(found: ClientAudit) -> str:
+    if not found.headed:
+        return f"not supported: {found.conduct.remarks[0]}"
     if found.shield is None or found.conduct.recognised:
         return found.conduct.sentence
     return "what its shield hides"
