@@ -25,7 +25,7 @@ _LEARNT, _JUDGED = 240, 80  # updates to learn from, and to choose by
 _WIDTH = 256  # of a parameter's sketch
 _ALONE = 12  # parameters that are looked at alone
 _RIDGE = 1e-3  # of every update
-_TINY = 1e-300
+_TINY = 1e-150
 
 Rows = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -87,15 +87,15 @@ def look_at(
 def _tables(update: Mapping[str, Rows], n_classes: int, layer: Layer | None) -> Iterator[tuple[str, Rows]]:
     for name, part in update.items():
         whole = part.reshape(len(part), -1) if part.ndim else part.reshape(1, 1)
-        for rows in (whole, whole.T)[: 1 + (part.ndim == 2)]:
+        for what, rows in {"row": whole, **({"column": whole.T} if part.ndim == 2 else {})}.items():
             if len(rows) >= n_classes:
-                yield f"row lengths of {name!r}", _scaled(np.linalg.norm(rows[:n_classes], axis=1))
-                yield f"row sums of {name!r}", rows[:n_classes].sum(axis=1)
-                yield f"shares of row sums of {name!r}", _scaled(rows[:n_classes].sum(axis=1))
+                yield f"{what} lengths of {name!r}", _scaled(np.linalg.norm(rows[:n_classes], axis=1))
+                yield f"{what} sums of {name!r}", rows[:n_classes].sum(axis=1)
+                yield f"shares of {what} sums of {name!r}", _scaled(rows[:n_classes].sum(axis=1))
             if layer is not None and len(layer.weights) == n_classes and len(rows) == layer.weights.shape[1]:
                 error = _behind(rows, layer)
-                yield f"errors behind {name!r}", error
-                yield f"sizes of errors behind {name!r}", np.abs(error)
+                yield f"errors behind {what}s of {name!r}", error
+                yield f"sizes of errors behind {what}s of {name!r}", np.abs(error)
 
 
 def _behind(rows: Rows, layer: Layer) -> Rows:
