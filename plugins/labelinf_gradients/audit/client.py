@@ -146,7 +146,7 @@ def audit_client(
         client: The client.
         data: Records and labels; the client's and the adversary's own are drawn from it, apart.
         builder: Of the attacks that are installed.
-        samples: Labels to attack.
+        samples: Labels to attack; those of one update where those are more.
         batch: Records behind an update of one client.
         own: Labelled records that the adversary holds.
         gain: What the change may leave any attack beyond the blind guess.
@@ -158,6 +158,7 @@ def audit_client(
         InputError: There are too few records, or the client fails.
     """
     size = batch * clients
+    samples = max(samples, size)
     held, others = _drawn(data, samples, size, own, rng)
     private = others[: samples // size * size].reshape(-1, size)
     progress("probing", 1)
@@ -215,7 +216,7 @@ def _drawn(
     Raises:
         InputError: There are too few.
     """
-    if samples < size or samples + own > data.n_records:
+    if samples + own > data.n_records:
         raise InputError(
             f"{samples} attacked and {own} own records are needed, {size} of them behind an update, and there are "
             f"{data.n_records}; change --samples, --own, --batch or --clients."

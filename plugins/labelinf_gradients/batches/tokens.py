@@ -79,7 +79,10 @@ def token_labels(
     if bias_gradient is not None and places and not tied:
         return _proved(bias_gradient.astype(np.float64), places)
     whole = gradient.astype(np.float64)
-    values, right = np.linalg.eigh(whole.T @ whole)
+    lengths = np.linalg.norm(whole, axis=1, keepdims=True)
+    scale = 1 / np.maximum(lengths / np.median(lengths), np.finfo(float).tiny)  # rounding is then the same everywhere
+    even = whole * scale
+    values, right = np.linalg.eigh(even.T @ even)
     kept = values > _RANK**2 * values[-1]
     rank = int(kept.sum())
     tokens, gap = _longest(whole, places * (1 + tied) or len(whole) // 2)
@@ -91,7 +94,7 @@ def token_labels(
         if explained:
             return attrs.evolve(told, most=least, places=total, states=states)
         if gap >= _WIDE and rank == places:
-            single = _of_one_place(states, w, tokens, whole @ (right[:, kept] / np.sqrt(values[kept])))
+            single = _of_one_place(states, w, tokens, even @ (right[:, kept] / np.sqrt(values[kept])), scale)
             told = _within(told, np.where(single, 1, 2))
             return attrs.evolve(told, most=np.where(single, 1, told.most))
     if gap < _GAP:
@@ -139,11 +142,16 @@ def _states(
 
 
 def _of_one_place(
-    states: NDArray[np.float64], weights: NDArray[np.float64], tokens: NDArray[np.intp], left: NDArray[np.float64]
+    states: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    tokens: NDArray[np.intp],
+    left: NDArray[np.float64],
+    scale: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
     """Return for which tokens ``softmax(W h) - e`` is in the space of all errors, up to a share of what W h does."""
     errors = softmax(states @ weights.T)
-    sizes = np.linalg.norm(errors - 1 / len(weights), axis=1)
+    sizes = np.linalg.norm((errors - 1 / len(weights)) * scale[:, 0], axis=1)
     errors[np.arange(len(tokens)), tokens] -= 1
+    errors *= scale[:, 0]
     outside = errors - (errors @ left) @ left.T
     return np.asarray(np.linalg.norm(outside, axis=1) < _INSIDE * sizes)
