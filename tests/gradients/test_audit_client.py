@@ -440,3 +440,36 @@ def test_labels_of_saved_updates_are_one_for_each(network: Perceptron) -> None:
 
     with pytest.raises(InputError, match=r"has shape \(2, 4\), expected \(2,\)"):
         audit_saved([update, update], np.zeros((2, 4), dtype=np.intp), network, FORMATS["float32"])
+
+
+def test_a_regression_in_numpy_gives_its_targets_away() -> None:
+    """Of a layer with one output: that less half the bias's gradient is the target, and the nearest class is known."""
+    bunch = load_bunch("digits")
+    layer = [np.random.default_rng(0).normal(size=(1, 64)) / 8, np.zeros(1)]
+    network = load(lambda n, c: layer, n_inputs=64, n_classes=10, precision="float32", seed=0, headless=True)
+
+    def function(model: Any, x: Any, classes: Any) -> Any:
+        error = 2 * (x @ model[0].T + model[1] - classes[:, None]) / len(x)
+        return [error.T @ x, error.sum(axis=0)]
+
+    found = audit_client(
+        UserClient(function=function, name="mine", network=network),
+        LabelSet(
+            labels=bunch.target,
+            class_names=tuple("0123456789"),
+            title="digits",
+            provenance="real",
+            features=bunch.data,
+        ),
+        Builder(Host.load()),
+        samples=32,
+        batch=1,
+        own=60,
+        gain=0.1,
+        rng=np.random.default_rng(0),
+    )
+
+    assert found.leaks
+    assert not found.headed
+    assert found.scores[0].attack == "targets of the last layer"
+    assert found.scores[0].correct == 32

@@ -212,7 +212,7 @@ def _precision(conduct: Conduct, like: Update, network: Network) -> str:
     """Return the format of an update; what the rounding of parameters leaves of a small difference is as a half."""
     if conduct.precision != "float32":
         return conduct.precision
-    pairs = [(network.parameters[name].astype(np.float64), update) for name, update in like.items()]
+    pairs = [(old.astype(np.float64), like[name]) for name, old in network.parameters.items() if name in like]
     difference = all(np.array_equal((old + update).astype(np.float32), old + update) for old, update in pairs)
     old, moved = (math.hypot(*(float(np.linalg.norm(pair[side])) for pair in pairs)) for side in (0, 1))
     return "float16" if difference and 2.0**-24 * old > _SHARP * moved else "float32"

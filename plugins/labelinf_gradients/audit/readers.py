@@ -72,9 +72,10 @@ def look_at(
         layer: The last layer, where it is known.
         names: Of its parameters, where they are updated.
     """
+    doubles = ({name: part.astype(np.float64) for name, part in update.items()} for update in updates)
     parts = [
         (dict(_tables(update, n_classes, layer)), _target(update, layer, names), dict(_sketches(update)))
-        for update in updates
+        for update in doubles
     ]
     first = parts[0]
     return Looked(
