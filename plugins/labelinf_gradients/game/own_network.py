@@ -24,8 +24,8 @@ def load(
     *,
     n_inputs: int,
     n_classes: int,
-    precision: str,
     seed: int,
+    precision: str = "float32",
     headless: bool = False,
 ) -> Network:
     """Call ``module:function``, or a function, and wrap what it returns.
@@ -35,8 +35,8 @@ def load(
             biases of a perceptron with ReLUs, ``[W1, b1, W2, b2, ...]``, a row of weights for every output.
         n_inputs: Width of a flat input.
         n_classes: K.
-        precision: ``"float32"`` or ``"float64"``.
         seed: Of PyTorch's and NumPy's global generators while the function runs.
+        precision: ``"float32"`` or ``"float64"``.
         headless: Whether a network without a last layer for these classes is taken too.
 
     Raises:
