@@ -265,7 +265,7 @@ def _tried(
     shielded = Shielded.around(game.together.client, defence, like=like, rng=rng.spawn(1)[0])
     noise = math.hypot(game.conduct.noise, defence.multiplier * defence.norm)
     conduct = attrs.evolve(game.conduct, factor=1.0, by_record=True, clip=defence.norm, noise=noise)
-    conduct = attrs.evolve(conduct, kept=1.0, silent=0.0, chosen=None, levels=0, precision="float32")
+    conduct = attrs.evolve(conduct, kept=1.0, silent=0.0, levels=0, precision="float32")
     behind = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), conduct=conduct)
     sent = behind.sent(truth)
     threat = behind.threat(sent[0])

@@ -138,7 +138,7 @@ def _lines(found: ClientAudit) -> list[str]:
 def _what(found: ClientAudit) -> str:
     if not found.headed:
         return f"not supported: {found.conduct.remarks[0]}"
-    if found.shield is None or found.conduct.recognised:
+    if found.shield is None or found.conduct.known:
         return found.conduct.sentence
     return "what its shield hides"
 
