@@ -165,6 +165,8 @@ def test_batches_give_their_counts_away_and_those_are_called_counts(module: str,
     assert found.word is AuditWord.LEAKS
     assert found.scores[0].correct > 54 > 64 * found.baseline
     assert "of 64 label counts" in answer(found).leaks
+    assert "of the label counts" in answer(found).stopped
+    assert {score.counted for score in found.scores} == {"label counts"}
 
 
 @pytest.mark.long

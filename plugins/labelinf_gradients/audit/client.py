@@ -93,8 +93,8 @@ class ClientAudit(AuditDecision):
 
     @property
     def counted(self) -> str:
-        """What is counted: of updates about several records how often every label stands behind them, in no order."""
-        return "labels" if self.batch * self.clients == 1 else "label counts"
+        """What is counted."""
+        return _counted(self.batch * self.clients)
 
     @property
     def refuted(self) -> bool:
@@ -184,7 +184,10 @@ def audit_client(
         clients=clients,
         n_records=private.size,
         baseline=threat.baseline,
-        scores=(*(Score(attack=name, correct=int(right[name].sum())) for name in ranked), *failed),
+        scores=(
+            *(Score(attack=name, correct=int(right[name].sum()), counted=_counted(size)) for name in ranked),
+            *failed,
+        ),
         share=of_batches(right[ranked[0]] if ranked else np.zeros(len(private), dtype=np.intp), size, tried=len(right)),
         p_value=p_value(list(guesses.values()), truth, pool, rng),
     )
@@ -206,6 +209,11 @@ def audit_client(
     tried = _tried(game, defence, own_updates[0], builder, rng, lambda name: progress(f"behind the change, {name}", of))
     change = f"clipped-gaussian(norm={defence.norm:g}, multiplier={multiplier:g})"
     return attrs.evolve(found, change=change, allows=allowed(multiplier, threat, clients), tried=tried)
+
+
+def _counted(size: int) -> str:
+    """Say what is counted: of updates about several records how often every label stands behind them, in no order."""
+    return "labels" if size == 1 else "label counts"
 
 
 def _drawn(

@@ -55,13 +55,15 @@ class Score:
 
     Attributes:
         attack: Its name.
-        correct: Labels that it recovered.
+        correct: How many it recovered.
+        counted: Of what: labels, or label counts of batches, which is less.
         failed: What went wrong; empty when it was played to its end.
         unfit: What the module or the adversary lacks, for which it cannot be played at all.
     """
 
     attack: str
     correct: int = 0
+    counted: str = "labels"
     failed: str = ""
     unfit: str = ""
 

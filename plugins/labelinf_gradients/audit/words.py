@@ -48,8 +48,9 @@ def _stopped(found: ClientAudit) -> str:
         return "nothing: no certified noise leaves at most --gain beyond the blind guess, or that is everything"
     added = " by every client" if found.clients > 1 else ""
     proved = (
-        f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the labels, of "
-        "one update about each record (proved, for private features and labels drawn from the class shares)"
+        f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the "
+        f"{found.counted}, of one update about each record (proved, for private features and labels drawn from the "
+        "class shares)"
     )
     if found.tried is None:
         return f"{proved}; no attack could be tried behind it"
@@ -76,9 +77,9 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
         return f"nothing: {what}, has too little noise for anything to be proved; take a larger multiplier"
     more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
     return (
-        f"{what}: any attack has at most {_up(found.allows)} of the labels, of one update about each record (proved, "
-        "for private features and labels drawn from the class shares, if no private record was looked at for its two "
-        f"numbers){more}"
+        f"{what}: any attack has at most {_up(found.allows)} of the {found.counted}, of one update about each record "
+        "(proved, for private features and labels drawn from the class shares, if no private record was looked at for "
+        f"its two numbers){more}"
     )
 
 
