@@ -92,6 +92,7 @@ def test_distinct_tokens_come_with_their_states(told: bool, ignored: int) -> Non
     assert found.states == pytest.approx(states[0, ignored:][order], abs=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("texts", [1, 2, 4])
 @pytest.mark.parametrize("spread", [0.02, 0.05, 0.1, 0.3])
