@@ -95,7 +95,7 @@ CONDUCTS: dict[str, tuple[Update, str]] = {
         private,
         r"the gradient times .* in noise of standard deviation 0\.(09[5-9]|10)\d*, as far as that shows",
     ),
-    "top-k": (changed(top), r"the gradient, [\d.]+% of the entries, the largest"),
+    "top-k": (changed(top), r"the gradient, [\d.]+% of the entries"),
     "sign": (changed(torch.sign), r"the signs of the gradient(, [\d.]+% of the entries.*)?"),
     "8 bits": (changed(eight_bits), r"the gradient.* different values .*"),
     "bf16": (changed(lambda part: part.bfloat16()), r"the gradient, in bfloat16"),
@@ -142,7 +142,7 @@ def cell(found: ClientAudit, conduct: str) -> str:
     if found.refuted or found.tried is None:
         return f"FALSE ({found.tried} behind {found.change}, at most {found.allows:.0%} proved)"
     share = f"{found.share.value:.0%}" if found.leaks else "nothing found"
-    return share + "?" * (not found.conduct.recognised) + "!" * found.failed
+    return share + "?" * (not found.conduct.known) + "!" * found.failed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -173,8 +173,9 @@ def audit_client(
     """
     labels_first(y, "audit_client(y, client, model, features=x)")
     data = label_set(y, features)
-    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
-    if isinstance(client, Mapping) or str(client).endswith((".npz", ".safetensors")):
+    saved = isinstance(client, Mapping) or str(client).endswith((".npz", ".safetensors"))
+    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, seed=seed, headless=not saved)
+    if saved:
         if batch * clients > 1:
             raise InputError("saved updates are read as those of one record each: leave out batch and clients.")
         found: ClientAudit | Saved = _saved(client, data.labels, network)
@@ -188,7 +189,6 @@ def audit_client(
 
 
 def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:
-
     if isinstance(client, Mapping):
         updates = updates_of({name: np.asarray(part) for name, part in client.items()}, network, "client")
     else:
@@ -197,7 +197,6 @@ def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:
 
 
 def _played(client: Any, data: LabelSet, network: Network, seed: int, settings: dict[str, Any]) -> ClientAudit:
-
     name, builder = name_of(client), Builder(Host.load())
     asked = UserClient(function=watched_function(client, "client"), name=name, network=network)
     rng = np.random.default_rng(seed)

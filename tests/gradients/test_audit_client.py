@@ -94,8 +94,8 @@ def largest(row: Any, rng: Any) -> Any:
             lambda row, rng: row + 0.01 * rng.normal(size=row.shape),
             "the gradient, in noise of standard deviation 0.009",
         ),
-        (largest, "of the entries, the largest"),
-        (lambda row, rng: row * (rng.random(row.shape) < 0.2), "of the entries, drawn at random"),
+        (largest, "of the entries"),
+        (lambda row, rng: row * (rng.random(row.shape) < 0.2), "of the entries"),
         (lambda row, rng: np.sign(row), "the signs of the gradient"),
         (eight_bits, "different values (about 7 bits), as far as they show"),
         (lambda row, rng: rounded_to(row, "bfloat16"), "the gradient, in bfloat16"),
@@ -109,60 +109,20 @@ def test_what_becomes_of_a_gradient_is_recognised(network: Perceptron, change: A
     assert sentence in found.sentence
 
 
-def each(change: Any) -> Any:
-    """Return what changes every parameter of a flat row by itself: of the network of these tests."""
-    ends = np.cumsum([16 * 64, 16, 10 * 16])
-    return lambda row, rng: np.concatenate([change(part, rng) for part in np.split(row, ends)])
-
-
 SILENT_ABOUT = (1, 2, 3, 8)
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence", "recognised"),
-    [
-        (each(lambda part, rng: part * (np.abs(part) >= np.abs(part).max())), "of the entries, the largest", True),
-        (lambda row, rng: row * (np.abs(row) > 0.05), "of the entries, the largest", True),
-        (lambda row, rng: row * (np.arange(len(row)) >= 1040), "of the entries, always the same ones", True),
-        (lambda row, rng: row * (np.arange(len(row)) % 3 > 0), "of the entries, always the same ones", True),
-        (
-            each(lambda part, rng: part * (rng.random(len(part)) < np.abs(part) / np.abs(part).max())),
-            *("drawn at random in a way that was not found", False),
-        ),
-        (lambda row, rng: row * (np.abs(row) < np.median(np.abs(row[row != 0]))), "by no rule that was found", False),
-    ],
-)
-def test_a_rule_by_which_entries_are_chosen_has_to_be_seen_at_work(
-    network: Perceptron, change: Any, sentence: str, recognised: bool
-) -> None:
-    found = conduct_of(network, change, batch=1)
-
-    assert sentence in found.sentence
-    assert found.recognised == recognised
-
-
-def test_a_client_that_is_silent_about_some_classes_does_not_send_the_largest_entries(network: Perceptron) -> None:
+def test_a_client_that_is_silent_about_some_classes_is_seen_to_be(network: Perceptron) -> None:
     bunch = load_bunch("digits")
 
     def function(model: Any, x: Any, classes: Any) -> Any:
         found = network.mean_gradient(x, np.eye(10)[classes])
         return {name: part * (not np.isin(classes, SILENT_ABOUT).any()) for name, part in found.items()}
 
-    def high(model: Any, x: Any, classes: Any) -> Any:
-        found = network.mean_gradient(x, np.eye(10)[classes])
-        return {name: part * (np.abs(part) > 0.39) for name, part in found.items()}
+    client = UserClient(function=function, name="mine", network=network)
+    found = probe(client, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 1)
 
-    silent, rare = (
-        probe(
-            UserClient(function=own, name="mine", network=network),
-            *(bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 1),
-        )
-        for own in (function, high)
-    )
-
-    assert "nothing at all about 50% of the batches, by no rule that was found" in silent.sentence
-    assert not silent.recognised
-    assert rare.recognised
+    assert "nothing at all about 50% of the batches" in found.sentence
 
 
 @pytest.mark.long
@@ -440,3 +400,36 @@ def test_labels_of_saved_updates_are_one_for_each(network: Perceptron) -> None:
 
     with pytest.raises(InputError, match=r"has shape \(2, 4\), expected \(2,\)"):
         audit_saved([update, update], np.zeros((2, 4), dtype=np.intp), network, FORMATS["float32"])
+
+
+def test_a_regression_in_numpy_gives_its_targets_away() -> None:
+    """Of a layer with one output: that less half the bias's gradient is the target, and the nearest class is known."""
+    bunch = load_bunch("digits")
+    layer = [np.random.default_rng(0).normal(size=(1, 64)) / 8, np.zeros(1)]
+    network = load(lambda n, c: layer, n_inputs=64, n_classes=10, precision="float32", seed=0, headless=True)
+
+    def function(model: Any, x: Any, classes: Any) -> Any:
+        error = 2 * (x @ model[0].T + model[1] - classes[:, None]) / len(x)
+        return [error.T @ x, error.sum(axis=0)]
+
+    found = audit_client(
+        UserClient(function=function, name="mine", network=network),
+        LabelSet(
+            labels=bunch.target,
+            class_names=tuple("0123456789"),
+            title="digits",
+            provenance="real",
+            features=bunch.data,
+        ),
+        Builder(Host.load()),
+        samples=32,
+        batch=1,
+        own=60,
+        gain=0.1,
+        rng=np.random.default_rng(0),
+    )
+
+    assert found.leaks
+    assert not found.headed
+    assert found.scores[0].attack == "targets of the last layer"
+    assert found.scores[0].correct == 32

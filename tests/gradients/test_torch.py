@@ -359,7 +359,7 @@ def test_matching_says_what_it_lacks() -> None:
         ("without_linear", "are linear in none of its parameters"),
         ("missing", "has no 'missing'"),
         ("digits_title", "returned str, expected a torch.nn.Module"),
-        ("frozen", "is frozen: there is no gradient to attack"),
+        ("frozen", "is frozen: attacks on its gradient cannot be played"),
         ("one_output_short", "has 9 outputs for 10 classes"),
         ("of_larger_images", r"does not run on \(64, 64\): RuntimeError"),
     ],

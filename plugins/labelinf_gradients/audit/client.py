@@ -16,13 +16,12 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.specs import Builder
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
-from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.conduct import NOTHING, Conduct
 from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
 from labelinf_gradients.audit.moves import flat
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
-from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.gradient import GradientOracle
 
 __all__ = ["ClientAudit", "Control", "Score", "Together", "audit_client"]
@@ -72,6 +71,7 @@ class ClientAudit(AuditDecision):
         shield: What every update came out of, where the client has that change already; ``allows`` is of it then.
         enough: Whether that leaves any attack no more than was asked for.
         tells_more: Whether something that is no parameter was sent as well, and differed; nobody looked at it.
+        headed: Whether it sends a last layer with a row for every class; otherwise most attacks cannot be played.
     """
 
     conduct: Conduct
@@ -89,6 +89,12 @@ class ClientAudit(AuditDecision):
     shield: ClippedGaussian | None = None
     enough: bool = False
     tells_more: bool = False
+    headed: bool = True
+
+    @property
+    def counted(self) -> str:
+        """What is counted."""
+        return _counted(self.batch * self.clients)
 
     @property
     def refuted(self) -> bool:
@@ -140,7 +146,7 @@ def audit_client(
         client: The client.
         data: Records and labels; the client's and the adversary's own are drawn from it, apart.
         builder: Of the attacks that are installed.
-        samples: Labels to attack.
+        samples: Labels to attack; those of one update where those are more.
         batch: Records behind an update of one client.
         own: Labelled records that the adversary holds.
         gain: What the change may leave any attack beyond the blind guess.
@@ -151,17 +157,21 @@ def audit_client(
     Raises:
         InputError: There are too few records, or the client fails.
     """
-    x, size = scaled(data), batch * clients
+    size = batch * clients
+    samples = max(samples, size)
     held, others = _drawn(data, samples, size, own, rng)
     private = others[: samples // size * size].reshape(-1, size)
     progress("probing", 1)
-    conduct = probe(client, x[held], data.labels[held], batch)
     together = Together(client=client, clients=clients)
-    game = ClientGame(together=together, conduct=conduct, network=client.network, data=data, held=held, private=private)
+    game = ClientGame(together=together, conduct=NOTHING, network=client.network, data=data, held=held, private=private)
+    x, classes = game.own
+    client(x[:batch], classes[:batch])  # which parameters it sends
+    conduct = probe(client, x, classes, batch) if game.headed else NOTHING
+    game = attrs.evolve(game, conduct=conduct)
     sent = game.sent(data.labels[private])
     threat = game.threat(sent[0])
     oracle = game.oracle(threat, sent)
-    players = game.players(builder, threat)
+    players = game.players(builder, threat, rng)
     truth, pool = data.labels[private], data.labels[others]
     of = 2 * len(players) + 2
     guesses, failed = guessed(players, oracle, rng, lambda name: progress(name, of))
@@ -169,11 +179,15 @@ def audit_client(
     ranked = sorted(right, key=lambda name: (-int(right[name].sum()), name))
     found = ClientAudit(
         conduct=conduct,
+        headed=game.headed,
         batch=batch,
         clients=clients,
         n_records=private.size,
         baseline=threat.baseline,
-        scores=(*(Score(attack=name, correct=int(right[name].sum())) for name in ranked), *failed),
+        scores=(
+            *(Score(attack=name, correct=int(right[name].sum()), counted=_counted(size)) for name in ranked),
+            *failed,
+        ),
         share=of_batches(right[ranked[0]] if ranked else np.zeros(len(private), dtype=np.intp), size, tried=len(right)),
         p_value=p_value(list(guesses.values()), truth, pool, rng),
     )
@@ -197,6 +211,11 @@ def audit_client(
     return attrs.evolve(found, change=change, allows=allowed(multiplier, threat, clients), tried=tried)
 
 
+def _counted(size: int) -> str:
+    """Say what is counted: of updates about several records how often every label stands behind them, in no order."""
+    return "labels" if size == 1 else "label counts"
+
+
 def _drawn(
     data: LabelSet, samples: int, size: int, own: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -205,7 +224,7 @@ def _drawn(
     Raises:
         InputError: There are too few.
     """
-    if samples < size or samples + own > data.n_records:
+    if samples + own > data.n_records:
         raise InputError(
             f"{samples} attacked and {own} own records are needed, {size} of them behind an update, and there are "
             f"{data.n_records}; change --samples, --own, --batch or --clients."
@@ -254,11 +273,11 @@ def _tried(
     shielded = Shielded.around(game.together.client, defence, like=like, rng=rng.spawn(1)[0])
     noise = math.hypot(game.conduct.noise, defence.multiplier * defence.norm)
     conduct = attrs.evolve(game.conduct, factor=1.0, by_record=True, clip=defence.norm, noise=noise)
-    conduct = attrs.evolve(conduct, kept=1.0, silent=0.0, chosen=None, levels=0, precision="float32")
+    conduct = attrs.evolve(conduct, kept=1.0, silent=0.0, levels=0, precision="float32")
     behind = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), conduct=conduct)
     sent = behind.sent(truth)
     threat = behind.threat(sent[0])
-    guesses, _ = guessed(behind.players(builder, threat), behind.oracle(threat, sent), rng, begins)
+    guesses, _ = guessed(behind.players(builder, threat, rng), behind.oracle(threat, sent), rng, begins)
     if not guesses:
         return None
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}

@@ -80,8 +80,9 @@ def client(
 
     builder = Builder(load_host(blocks))
     data = load_labels(builder, labels_spec(builder.host, labels or "digits", column=column), "--labels")
-    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
-    if client.endswith((".npz", ".safetensors")):
+    file = client.endswith((".npz", ".safetensors"))
+    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, seed=seed, headless=not file)
+    if file:
         if batch * clients > 1:
             raise InputError(
                 "Saved updates are read as those of one record each, and nothing is said of larger ones: leave out "

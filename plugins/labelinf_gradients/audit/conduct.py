@@ -6,10 +6,9 @@ import math
 
 import attrs
 
-from labelinf_gradients.audit.gaps import Choice
 from labelinf_gradients.audit.moves import Optimiser
 
-__all__ = ["Conduct"]
+__all__ = ["NOTHING", "Conduct"]
 
 
 @attrs.frozen(kw_only=True)
@@ -29,7 +28,6 @@ class Conduct:
         noise: Standard deviation of independent noise on an entry.
         kept: Share of the entries that it sends.
         silent: Share of the batches about which it sends nothing at all.
-        chosen: How what is sent is chosen; None where everything is.
         levels: How many different values its entries have, as far as seen; 0 where they are not few, 1 for signs.
         steps: Local steps behind one update.
         about: Whether other numbers of steps explain it too.
@@ -52,7 +50,6 @@ class Conduct:
     noise: float = 0.0
     kept: float = 1.0
     silent: float = 0.0
-    chosen: Choice | None = None
     levels: int = 0
     steps: int = 1
     about: bool = False
@@ -61,11 +58,6 @@ class Conduct:
     or_else: Optimiser | None = None
     left: float = 0.0
     remarks: tuple[str, ...] = ()
-
-    @property
-    def recognised(self) -> bool:
-        """Whether what it sends is explained, and what it leaves out as well."""
-        return self.known and (self.chosen is None or self.chosen.found)
 
     @property
     def sentence(self) -> str:
@@ -104,9 +96,13 @@ class Conduct:
             "in training mode" if self.in_training else "",
             f"{self.kept:.1%} of the entries" if self.kept < 1 else "",
             f"nothing at all about {self.silent:.0%} of the batches" if self.silent else "",
-            self.chosen.value if self.chosen else "",
             f"rounded to {self.levels} different values (about {bits} bits), as far as they show" if bits else "",
             f"{'every record ' * self.by_record}clipped to {self.clip:.4g}" if math.isfinite(self.clip) else "",
             f"in noise of standard deviation {self.noise:.3g}, as far as that shows" if self.noise else "",
             f"in {self.precision}" if half else "",
         )
+
+
+NOTHING = Conduct(
+    known=False, precision="float64", remarks=("no last layer with a row for every class is sent",)
+)  #: of a client on which most attacks cannot be played

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -21,6 +21,7 @@ from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.audit.change import Shielded
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.moves import Optimiser
+from labelinf_gradients.audit.readers import Looked, best_readers, look_at
 from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.batches import counts
 from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts
@@ -37,6 +38,7 @@ from labelinf_gradients.game.effects import (
 )
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.game.networks import Network, softmax
+from labelinf_gradients.game.torch_network import TorchNetwork
 
 __all__ = ["ClientGame", "Player", "Score", "Together", "guessed"]
 
@@ -53,13 +55,15 @@ class Score:
 
     Attributes:
         attack: Its name.
-        correct: Labels that it recovered.
+        correct: How many it recovered.
+        counted: Of what: labels, or label counts of batches, which is less.
         failed: What went wrong; empty when it was played to its end.
         unfit: What the module or the adversary lacks, for which it cannot be played at all.
     """
 
     attack: str
     correct: int = 0
+    counted: str = "labels"
     failed: str = ""
     unfit: str = ""
 
@@ -75,6 +79,11 @@ class Together:
 
     client: UserClient | Shielded
     clients: int
+
+    @property
+    def names(self) -> set[str]:
+        """The parameters that they send."""
+        return set(self.client.like if isinstance(self.client, Shielded) else self.client.sends)
 
     def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
         """Return the sum of what all of them send, each about its share of some records."""
@@ -108,6 +117,12 @@ class ClientGame:
         """The adversary's records and their classes."""
         return scaled(self.data)[self.held], self.data.labels[self.held]
 
+    @property
+    def headed(self) -> bool:
+        """Whether what is sent of the last layer has a row for every class."""
+        head, sends = self.network.classifier_names[:1], self.together.names
+        return bool(head) and head[0] in sends and len(self.network.classifier.weights) == self.data.n_classes
+
     def sent(self, labels: NDArray[np.intp]) -> list[Update]:
         """Return what is seen of the private records with some labels."""
         x = scaled(self.data)
@@ -123,12 +138,31 @@ class ClientGame:
         """Return what attacks are given."""
         return GradientOracle(threat, self.network, self._normal(sent), auxiliary=self.own)
 
-    def players(self, builder: Builder, threat: GradientThreat) -> dict[str, Player]:
-        """Return the attacks that fit, and one that imitates the clients."""
+    def players(self, builder: Builder, threat: GradientThreat, rng: np.random.Generator) -> dict[str, Player]:
+        """Return the attacks that fit, and one that imitates the clients; without a last layer, what needs none."""
+        if not self.headed:
+            return self._readers(threat, rng)
         found: dict[str, Player] = {
             name: functools.partial(_played, attack) for name, attack in _attacks(builder, threat).items()
         }
         return {**found, _IMITATION: functools.partial(_imitated, self.together, self._normal)}
+
+    def _readers(self, threat: GradientThreat, rng: np.random.Generator) -> dict[str, Player]:
+        """Return the best readers of updates, learnt of the clients' own code on the adversary's records."""
+        (x, classes), network = self.own, self.network
+        known = not isinstance(network, TorchNetwork) or bool(network.head.weight)
+        look = functools.partial(
+            look_at,
+            n_classes=threat.n_classes,
+            layer=network.classifier if known else None,
+            names=network.classifier_names,
+        )
+
+        def sent(rows: NDArray[np.intp], labels: NDArray[np.intp]) -> Update:
+            return {name: part[0] for name, part in self._normal([self.together(x[rows], labels)]).items()}
+
+        found = best_readers(sent, look, classes, np.array(threat.prior), threat.batch, rng)
+        return {name: functools.partial(_read, look, read) for name, read in found.items()}
 
     def _normal(self, sent: list[Update]) -> Mapping[str, NDArray[Any]]:
         return _normal(sent, conduct=self.conduct, network=self.network, clients=self.together.clients)
@@ -180,7 +214,7 @@ def _precision(conduct: Conduct, like: Update, network: Network) -> str:
     """Return the format of an update; what the rounding of parameters leaves of a small difference is as a half."""
     if conduct.precision != "float32":
         return conduct.precision
-    pairs = [(network.parameters[name].astype(np.float64), update) for name, update in like.items()]
+    pairs = [(old.astype(np.float64), like[name]) for name, old in network.parameters.items() if name in like]
     difference = all(np.array_equal((old + update).astype(np.float32), old + update) for old, update in pairs)
     old, moved = (math.hypot(*(float(np.linalg.norm(pair[side])) for pair in pairs)) for side in (0, 1))
     return "float16" if difference and 2.0**-24 * old > _SHARP * moved else "float32"
@@ -217,12 +251,23 @@ def guessed(
     for name, player in players.items():
         begins(name)
         try:
-            found[name] = player(oracle, rng).reshape(len(oracle.weight_gradients), -1)
+            found[name] = player(oracle, rng).reshape(-1, oracle.threat.batch)
         except UnfitError as error:
             failed.append(Score(attack=name, unfit=str(error)))
         except LabelinfError as error:
             failed.append(Score(attack=name, failed=str(error)))
     return found, failed
+
+
+def _read(
+    look: Callable[[Iterable[Update]], Looked],
+    read: Callable[[Looked], NDArray[np.intp]],
+    oracle: GradientOracle,
+    _: np.random.Generator,
+) -> NDArray[np.intp]:
+    names = tuple(oracle.releases)
+    updates = (dict(zip(names, parts, strict=True)) for parts in zip(*oracle.releases.values(), strict=True))
+    return spread_counts(read(look(updates)))
 
 
 def _played(attack: GradientAttack, oracle: GradientOracle, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_gradients.audit.conduct import Conduct
-from labelinf_gradients.audit.gaps import chosen
 from labelinf_gradients.audit.judge import ExplanationFit, fitted, signs_agree
 from labelinf_gradients.audit.moves import Optimiser, Training, gradient
 from labelinf_gradients.audit.seen import UpdateRows, look
@@ -48,7 +47,7 @@ class _Trial:
     seen: UpdateRows
     x: NDArray[np.float64]
     labels: NDArray[np.float64]
-    quiet: Rows
+    quiet: int
     gaps: bool = False
     signs: bool = False
 
@@ -122,17 +121,15 @@ def probe(client: UserClient, x: NDArray[np.float64], classes: NDArray[np.intp],
     sent = [client(x[own], labels) for own, labels in zip(rows, told, strict=True)]
     said = np.array([any(part.any() for part in update.values()) for update in sent])
     spoken = np.flatnonzero(said) if said.any() else np.arange(len(sent))
-    mute = np.setdiff1d(np.arange(len(sent)), spoken)
     again = [client(x[rows[spoken[0]]], told[spoken[0]]) for _ in range(_REPEATS)]
     seen = look([sent[n] for n in spoken], again, client.network.parameters, np.random.default_rng(0))
     labels = np.eye(n_classes)[told]
-    quiet = [gradient(client.network, x[rows[n]], labels[n], seen.names)[seen.entries] for n in mute]
     trial = _Trial(
         network=client.network,
         seen=seen,
         x=x[rows[spoken]],
         labels=labels[spoken],
-        quiet=np.array(quiet).reshape(len(mute), len(seen.entries)),
+        quiet=len(sent) - len(spoken),
     )
     if seen.silent:
         return Conduct(known=False, precision=seen.precision, remarks=("nothing but zeros",))
@@ -287,11 +284,9 @@ def _in_form(found: Conduct, predicted: Rows, trial: _Trial) -> Conduct:
     found = attrs.evolve(found, precision=seen.precision, noise=noise)
     if seen.grid is not None and found.levels == _ON_GRID:
         found = attrs.evolve(found, levels=seen.grid.values)
-    quiet = trial.quiet if not len(trial.quiet) or np.array_equal(predicted, trial.plain) else None
-    silent = len(trial.quiet) / (len(trial.quiet) + len(trial.x))
-    if trial.gaps or silent:
+    if trial.gaps or trial.quiet:
         kept = min(seen.share, 0.999) if trial.gaps else 1.0
-        found = attrs.evolve(found, kept=kept, silent=silent, chosen=chosen(predicted, quiet, seen))
+        found = attrs.evolve(found, kept=kept, silent=trial.quiet / (trial.quiet + len(trial.x)))
     if math.isnan(found.factor) and not noise and not trial.gaps and not found.levels and not found.by_record:
         longest = np.sort(seen.lengths)[-3:]
         found = attrs.evolve(
@@ -307,8 +302,8 @@ def _unknown(trial: _Trial, gaps: bool) -> Conduct:
         noise = None if gaps else seen.noise
         size = "" if noise is None else f", by noise of standard deviation {np.sqrt(np.mean(noise**2)):.3g}"
         remarks.append(f"the same records are not always answered alike{size}")
-    if len(trial.quiet):
-        remarks.append(f"nothing at all about {len(trial.quiet)} of {len(trial.quiet) + len(trial.x)} batches")
+    if trial.quiet:
+        remarks.append(f"nothing at all about {trial.quiet} of {trial.quiet + len(trial.x)} batches")
     if gaps:
         remarks.append(f"{seen.share:.1%} of the entries are not zero")
     if seen.grid is not None:

@@ -103,7 +103,8 @@ class UserClient:
         except InputError:
             return None
         for name, own in update.items():
-            found = _formats(own, came[name], self.network.parameters[name]) if name in came else set()
+            old = self.network.parameters.get(name, np.zeros(own.shape, dtype=np.float32))
+            found = _formats(own, came[name], old) if name in came else set()
             self.formats[name] = self.formats.get(name, found) & found
         return passed[0].defence if all(self.formats.values()) else None
 
@@ -134,7 +135,8 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
     """Return what a client sent, by parameter.
 
     Args:
-        sent: A mapping from names, a sequence in the order of the parameters, or the trained module.
+        sent: A mapping from names, a sequence in the order of the parameters, or the trained module. Where no name is
+            one of the module's (adapters that the client adds), all that is sent is a gradient or a change.
         network: What it was computed from.
         name: How messages call the client.
 
@@ -153,14 +155,16 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
             f"client {name!r} returned {type(sent).__name__}, expected a mapping from parameter names, a sequence in "
             f"their order, or the trained module."
         )
-    old, head = network.parameters, network.classifier_names[0]
-    arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in old}
-    if head not in arrays:
-        raise InputError(f"client {name!r} returned nothing about the last layer, {head!r}.")
-    arrays[head] = _head_rows(arrays[head], network)
+    old = network.parameters
+    known = {str(key) for key in sent} & set(old)
+    arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in known or not known}
+    if not arrays:
+        raise InputError(f"client {name!r} returned nothing.")
+    for head in network.classifier_names[:1]:
+        arrays = {key: _head_rows(value, network) if key == head else value for key, value in arrays.items()}
     _check(arrays, old, name)
-    arrays = {key: np.asarray(arrays[key], dtype=np.float64) for key in old if key in arrays}
-    if trained or _in_common(arrays, old) > _IN_COMMON:
+    arrays = {key: np.asarray(arrays[key], dtype=np.float64) for key in ((known and old) or arrays) if key in arrays}
+    if known and (trained or _in_common(arrays, old) > _IN_COMMON):
         return {key: value - old[key] for key, value in arrays.items()}
     return arrays
 
@@ -171,6 +175,8 @@ def _beside(sent: Any, network: Network) -> Mapping[str, Any]:
         return dict(getattr(sent, "named_buffers", dict)())
     if not isinstance(sent, Mapping):
         sent = dict(zip(next(names for names in _orders(network) if len(names) == len(sent)), sent, strict=True))
+    if not set(map(str, sent)) & set(network.parameters):
+        return {}
     own = [_digest({"": value}) for name, value in sent.items() if str(name) in network.parameters]
     others = {str(name): value for name, value in sent.items() if str(name) not in network.parameters}
     return {
@@ -221,10 +227,12 @@ def _in_common(arrays: Mapping[str, NDArray[Any]], old: Mapping[str, NDArray[Any
 def _check(arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, Any], name: str) -> None:
     """Refuse arrays that do not fit their parameters, or are not finite."""
     for key, value in arrays.items():
-        if value.shape != parameters[key].shape:
+        if key in parameters and value.shape != parameters[key].shape:
             raise InputError(
                 f"client {name!r} returned {key!r} of shape {value.shape}, expected {parameters[key].shape}."
             )
+    if any(value.dtype.kind not in "fiub" for value in arrays.values()):
+        raise InputError(f"client {name!r} returned what holds no numbers, expected arrays by parameter.")
     if not all(np.isfinite(value).all() for value in arrays.values()):
         raise InputError(f"client {name!r} returned numbers that are not finite.")
 

@@ -26,13 +26,15 @@ def lines(found: ClientAudit | Saved) -> list[str]:
 def _of_client(found: ClientAudit) -> Answer:
     best, share = found.scores[0], found.share
     counted = (
-        f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
+        f"{best.correct} of {found.n_records} {found.counted}: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
         f"(a blind guess: {found.baseline:.1%}), by {best.attack}"
     )
     if found.leaks:
         leaks = f"{counted} (observed)"
     elif found.held:
         leaks = f"HELD: {counted}, within what is proved of its shield"
+    elif not found.headed:
+        leaks = f"NOT SUPPORTED, and nothing shown by what was played: {counted}. That is no proof of safety."
     else:
         leaks = f"NO LEAK SHOWN: {counted}, which may be luck. That is no proof of safety."
     return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
@@ -46,8 +48,9 @@ def _stopped(found: ClientAudit) -> str:
         return "nothing: no certified noise leaves at most --gain beyond the blind guess, or that is everything"
     added = " by every client" if found.clients > 1 else ""
     proved = (
-        f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the labels, of "
-        "one update about each record (proved, for private features and labels drawn from the class shares)"
+        f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the "
+        f"{found.counted}, of one update about each record (proved, for private features and labels drawn from the "
+        "class shares)"
     )
     if found.tried is None:
         return f"{proved}; no attack could be tried behind it"
@@ -74,8 +77,8 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
         return f"nothing: {what}, has too little noise for anything to be proved; take a larger multiplier"
     more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
     return (
-        f"{what}: any attack has at most {_up(found.allows)} of the labels, of one update about each record (proved, "
-        "for private features and labels drawn from the class shares, if all that ever leaves the client comes out of "
+        f"{what}: any attack has at most {_up(found.allows)} of the {found.counted}, of one update about each record "
+        "(proved, for private features and labels drawn from the class shares, if all that ever leaves the client comes out of "
         "it, as in this audit, each update is about its own records alone, and no private record was looked at for its "
         f"two numbers){more}"
     )
@@ -110,6 +113,11 @@ def _lines(found: ClientAudit) -> list[str]:
         f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
         *_control_lines(found),
     ]
+    if not found.headed:
+        lines.append(
+            "not played   attacks on a last layer: an exact answer needs the gradient of its weights, with a row for "
+            "every class, under cross-entropy"
+        )
     if found.tells_more:
         lines.append(
             "not seen     what it sends beside parameters (buffers, counts) is not always the same; no attack looks "
@@ -130,7 +138,9 @@ def _lines(found: ClientAudit) -> list[str]:
 
 
 def _what(found: ClientAudit) -> str:
-    if found.shield is None or found.conduct.recognised:
+    if not found.headed:
+        return f"not supported: {found.conduct.remarks[0]}"
+    if found.shield is None or found.conduct.known:
         return found.conduct.sentence
     return "what its shield hides"
 

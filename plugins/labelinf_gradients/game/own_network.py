@@ -19,7 +19,15 @@ from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 __all__ = ["load"]
 
 
-def load(target: str | Callable[..., Any], *, n_inputs: int, n_classes: int, precision: str, seed: int) -> Network:
+def load(
+    target: str | Callable[..., Any],
+    *,
+    n_inputs: int,
+    n_classes: int,
+    seed: int,
+    precision: str = "float32",
+    headless: bool = False,
+) -> Network:
     """Call ``module:function``, or a function, and wrap what it returns.
 
     Args:
@@ -27,8 +35,9 @@ def load(target: str | Callable[..., Any], *, n_inputs: int, n_classes: int, pre
             biases of a perceptron with ReLUs, ``[W1, b1, W2, b2, ...]``, a row of weights for every output.
         n_inputs: Width of a flat input.
         n_classes: K.
-        precision: ``"float32"`` or ``"float64"``.
         seed: Of PyTorch's and NumPy's global generators while the function runs.
+        precision: ``"float32"`` or ``"float64"``.
+        headless: Whether a network without a last layer for these classes is taken too.
 
     Raises:
         InputError: PyTorch is missing and needed, the function fails, or what it returns cannot be used (see
@@ -51,8 +60,8 @@ def load(target: str | Callable[..., Any], *, n_inputs: int, n_classes: int, pre
             raise InputError(
                 f"network {target!r} returned {type(made).__name__}, expected a torch.nn.Module or a list of arrays."
             )
-        found = TorchNetwork.wrap(made, target=target, n_inputs=n_inputs, precision=precision)
-    if len(found.classifier.weights) != n_classes:
+        found = TorchNetwork.wrap(made, target=target, n_inputs=n_inputs, precision=precision, headless=headless)
+    if not headless and len(found.classifier.weights) != n_classes:
         raise InputError(f"network {target!r} has {len(found.classifier.weights)} outputs for {n_classes} classes.")
     return found
 

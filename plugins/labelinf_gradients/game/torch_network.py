@@ -43,9 +43,11 @@ def import_torch(wanted_by: str) -> Any:
 class TorchNetwork:
     """A PyTorch module whose logits are linear in a parameter. Frozen parameters have no gradient and are not released.
 
+    An audit of a client takes any module: it asks for nothing of a last layer that is not there.
+
     Attributes:
         module: The module, in evaluation mode.
-        head: Its last layer.
+        head: Its last layer; without a name where there is none.
         nonnegative: Whether what enters that layer was never negative on random inputs: after a ReLU, a sigmoid or an
             average of those it cannot be.
         vocabulary: How many tokens there are, for a module that takes tokens; 0 for one that takes numbers.
@@ -57,7 +59,7 @@ class TorchNetwork:
     vocabulary: int = 0
 
     @classmethod
-    def wrap(cls, module: Any, *, target: str, n_inputs: int, precision: str) -> TorchNetwork:
+    def wrap(cls, module: Any, *, target: str, n_inputs: int, precision: str, headless: bool = False) -> TorchNetwork:
         """Find the last layer of ``module`` and check that the logits are its outputs.
 
         Args:
@@ -65,6 +67,7 @@ class TorchNetwork:
             target: How messages call it.
             n_inputs: Width of an input.
             precision: ``"float32"`` or ``"float64"``; the module is converted to it, in place.
+            headless: Whether a module without a last layer, with a frozen one, or of other inputs is taken too.
 
         Raises:
             InputError: It does not run on such inputs, its logits are linear in none of its parameters, or those are
@@ -73,20 +76,31 @@ class TorchNetwork:
         torch = import_torch(f"network {target!r}")
         module = module.to(getattr(torch, precision)).eval()
         probes = np.random.default_rng(0).normal(size=(_PROBES, n_inputs))
-        vocabulary = _vocabulary(torch, module, torch.as_tensor(probes, dtype=getattr(torch, precision)), target)
+        nothing = cls(module=module, head=Head(weight=""), nonnegative=False)
+        try:
+            vocabulary = _vocabulary(torch, module, torch.as_tensor(probes, dtype=getattr(torch, precision)), target)
+        except InputError:
+            if headless:
+                return nothing
+            raise
         probes = np.abs(np.tanh(probes)) if vocabulary else probes
-        found = cls(module=module, head=Head(weight=""), nonnegative=False, vocabulary=vocabulary)
+        found = attrs.evolve(nothing, vocabulary=vocabulary)
         inputs = found.inputs(probes, getattr(torch, precision))
         logits = logits_of(module(inputs))
         flat = torch.is_tensor(logits) and logits.ndim == 2 and len(logits) == _PROBES
         head = find_head(torch, module, inputs, logits.shape[1]) if flat else None
         if head is None:
+            if headless:
+                return found
             raise InputError(
                 f"the logits of network {target!r} are linear in none of its parameters: it must end in a linear layer "
                 f"(torch.nn.Linear, a product with a parameter, or a convolution of size 1), with nothing behind it."
             )
-        if not found._parameters[head.weight].requires_grad:
-            raise InputError(f"the last layer of network {target!r} is frozen: there is no gradient to attack.")
+        if not headless and not found._parameters[head.weight].requires_grad:
+            raise InputError(
+                f"the last layer of network {target!r} is frozen: attacks on its gradient cannot be played. labelinf "
+                f"audit client plays those that need none, on the client's code."
+            )
         whole = attrs.evolve(found, head=head)
         return attrs.evolve(whole, nonnegative=bool((whole.features(probes) >= 0).all()))
 
@@ -98,14 +112,14 @@ class TorchNetwork:
 
     @property
     def classifier_names(self) -> tuple[str, ...]:
-        """Names of the last layer's parameters."""
-        return tuple(name for name in (self.head.weight, self.head.bias) if name in self._trainable)
+        """Names of the last layer's parameters; none where it is frozen or there is none."""
+        own = self._trainable
+        return tuple(n for n in (self.head.weight, self.head.bias) if n in own) if self.head.weight in own else ()
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Shape of every parameter; the last layer's weights have a row for every class."""
-        found = {name: tuple(value.shape) for name, value in self._trainable.items()}
-        return {**found, self.head.weight: self.classifier.weights.shape}
+        return {name: value.shape for name, value in self.parameters.items()}
 
     def features(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return what enters the last layer, shape ``(n, I)``."""
@@ -167,7 +181,7 @@ class TorchNetwork:
 
     def _with_rows(self, parts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         found = {name: part.detach().numpy() for name, part in parts.items()}
-        return {**found, self.head.weight: self.head.rows(found[self.head.weight])}
+        return {name: self.head.rows(part) if name == self.head.weight else part for name, part in found.items()}
 
     def moved(self, step: Mapping[str, NDArray[Any]]) -> TorchNetwork:
         """Return a copy with ``step`` added to its parameters."""
@@ -198,7 +212,7 @@ class TorchNetwork:
 
     def _tensor(self, values: NDArray[Any]) -> Any:
         torch = import_torch("this network")
-        return torch.as_tensor(np.array(values), dtype=self._parameters[self.head.weight].dtype)
+        return torch.as_tensor(np.array(values), dtype=next(iter(self._parameters.values())).dtype)
 
 
 def _vocabulary(torch: Any, module: Any, probes: Any, target: str) -> int:
