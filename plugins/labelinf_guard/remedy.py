@@ -49,11 +49,16 @@ class BoardRemedy:
             gain: What attackers may have over the blind guess, as a share.
             queries: Answers of all teams together; 0: nobody says how many.
         """
+        answers, left, none = queries or _ANSWERS, 1 - max(report.data.prior), ""
         if report.data.reals is not None:
-            return cls(report=report, why="nothing is proved of labels that are real numbers")
-        answers = queries or _ANSWERS
+            none = "nothing is proved of labels that are real numbers"
+        elif gain >= left:
+            none = (
+                f"a gain of {100 * gain:g} points may be all labels, of which a blind guess leaves {100 * left:.1f} %"
+            )
         named = "" if report.found is None else report.found.name
-        for own, metric in ((False, named), (True, "accuracy")):  # what is proved of a part of the rows asks no metric
+        ways = () if none else ((False, named), (True, "accuracy"))
+        for own, metric in ways:  # what is proved of a part of the rows asks no metric
             try:
                 rows = _rows(report, metric, gain, answers, own=own) if metric else None
             except InputError:  # that metric needs more than its name
@@ -62,13 +67,13 @@ class BoardRemedy:
                 continue
             if (worth := _useful(rows, answers)) is not None:
                 return cls(report=report, worth=worth, own=own)
-            for wider in (each for each in _WIDER if each > gain):
+            for wider in (each for each in _WIDER if gain < each < left):
                 if (worth := _useful(_rows(report, metric, wider, answers, own=own), answers)) is not None:
                     ranks = f" (ranking {worth.kendall.text(2)})" if worth.kendall else ""
                     why = f"{_few(report, rows, answers)}; --gain {100 * wider:g}% leaves one{ranks}"
                     return cls(report=report, own=own, why=why, wider=wider)
             return cls(report=report, own=own, why=f"{_few(report, rows, answers)}; publish final scores once instead")
-        return cls(report=report, why="no guarded board scores this")
+        return cls(report=report, why=none or "no guarded board scores this")
 
     def sentence(self) -> str:
         """Say the remedy and what honest users pay."""
