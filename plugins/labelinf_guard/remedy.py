@@ -49,13 +49,7 @@ class BoardRemedy:
             gain: What attackers may have over the blind guess, as a share.
             queries: Answers of all teams together; 0: nobody says how many.
         """
-        answers, left, none = queries or _ANSWERS, 1 - max(report.data.prior), ""
-        if report.data.reals is not None:
-            none = "nothing is proved of labels that are real numbers"
-        elif gain >= left:
-            none = (
-                f"a gain of {100 * gain:g} points may be all labels, of which a blind guess leaves {100 * left:.1f} %"
-            )
+        answers, left, none = queries or _ANSWERS, 1 - max(report.data.prior), _none(report, gain)
         named = "" if report.found is None else report.found.name
         ways = () if none else ((False, named), (True, "accuracy"))
         for own, metric in ways:  # what is proved of a part of the rows asks no metric
@@ -93,6 +87,16 @@ class BoardRemedy:
         """Yield all that there is to say of the board."""
         if self.worth is not None:
             yield from ("", "the board to deploy", *self.worth.lines())
+
+
+def _none(report: ScorerReport, gain: float) -> str:
+    """Say why no board is looked for; empty where one is."""
+    left = 1 - max(report.data.prior)
+    if report.data.reals is not None:
+        return "nothing is proved of labels that are real numbers"
+    if gain < left:
+        return ""
+    return f"a gain of {100 * gain:g} points may be all labels, of which a blind guess leaves {100 * left:.1f} %"
 
 
 def _rows(report: ScorerReport, metric: str, gain: float, answers: int, *, own: bool) -> tuple[PolicyRow, ...]:
