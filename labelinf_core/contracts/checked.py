@@ -30,7 +30,7 @@ class CheckQuestion:
     """What a user hands in.
 
     Attributes:
-        thing: A file, a folder, ``module:function`` or ``cmd:PROGRAM``.
+        thing: A file, a folder, ``module.py:function``, ``module:function`` or ``cmd:PROGRAM``.
         table: A second file: the private labels.
         column: Its column of labels; empty: the only one that can be meant.
         given: What further options were given, by name.
@@ -47,8 +47,14 @@ class CheckQuestion:
 
     @property
     def path(self) -> Path:
-        """The thing as a path."""
-        return Path(self.thing)
+        """The thing as a path, without the function that is named of it."""
+        return Path(self.thing.removesuffix(f":{self.function}") if self.function else self.thing)
+
+    @property
+    def function(self) -> str:
+        """The function that is named of a file, as in ``module.py:function``; empty: none is."""
+        file, _, name = self.thing.rpartition(":")
+        return name if file.endswith(".py") and name.isidentifier() else ""
 
     @contextlib.contextmanager
     def beside(self) -> Iterator[None]:
@@ -148,13 +154,14 @@ def functions_in(path: Path) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def the_function(path: Path, fits: Callable[[tuple[str, ...]], bool]) -> str:
-    """Return ``module:function`` of the one public function that fits.
+def the_function(asked: CheckQuestion, fits: Callable[[tuple[str, ...]], bool]) -> str:
+    """Return ``module:function`` of the one that is named, or of the one public function that fits.
 
     Raises:
         InputError: Several do.
     """
-    names = [name for name, needed in functions_in(path).items() if fits(needed)]
+    path = asked.path
+    names = [asked.function] if asked.function else [n for n, needed in functions_in(path).items() if fits(needed)]
     if len(names) > 1:
         raise InputError(f"{path} has {len(names)} functions that can be meant; name one: {path}:{names[0]}.")
     return f"{path.stem}:{names[0]}"

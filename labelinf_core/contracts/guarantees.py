@@ -306,7 +306,7 @@ def left_to_gain(ceilings: Iterable[Ceiling], baseline: float) -> float:
     lowest = min((item.reached for item in ceilings), default=math.inf)
     if math.isinf(lowest):
         return 1.0
-    return max(0.0, lowest - baseline) / (1 - baseline) if baseline < 1 else 0.0
+    return max(0.0, lowest - baseline) / (1 - baseline) if baseline < 1 else float(lowest < 1)
 
 
 def judge(

@@ -99,7 +99,8 @@ class Within:
     def chance(self, truth: NDArray[np.float64], n_classes: int) -> float:
         """Return the share that the best constant gets: of an interval twice as long as the tolerance.
 
-        The interval is a little longer, for what two roundings may move its ends.
+        The interval is a little longer, for what two roundings may move its ends. It is chosen afterwards, so that of
+        few values it has more than a blind guess does; of one it has all, and such a trial shows nothing.
         """
         import numpy as np
 

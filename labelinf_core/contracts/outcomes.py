@@ -47,6 +47,7 @@ __all__ = [
     "looked_at",
 ]
 
+_NOTHING_TO_READ = "a blind guess gets all that there is to guess in a trial: plant several values that differ"
 _IMPROBABLE = 1e-9  # of one trial whose values were drawn as the channel says
 
 
@@ -229,6 +230,7 @@ def counted(
         raise ComponentError(f"its trial says queries={clean(trial.queries, 40)}, expected a whole number from 0")
     measure, values = trial.measure, _truth(trial, labels, n_classes)
     guess, truth = _beside(measure, trial.guess, values, n_classes, attack)
+    chance = _blind(trial, values, labels, n_classes)
     shown, of = guess, truth
     if trial.records is not None and type(measure) is not Sets:  # where nothing was attacked nothing was guessed
         shown, of = np.full(len(labels), ABSTAIN, dtype=np.intp), labels
@@ -238,10 +240,10 @@ def counted(
         n_records=truth.size,
         queries=trial.queries,
         evidence=evidence(trial.evidence),
-        doubt=clean(trial.doubt),
+        doubt=clean(trial.doubt) or (_NOTHING_TO_READ if chance >= 1 else ""),
         guess=shown,
         truth=of,
-        chance=_blind(trial, values, labels, n_classes),
+        chance=chance,
         placebo=None if trial.placebo is None else _placebo(trial.placebo, measure, n_classes, attack),
         audited=_audited(trial, guess, values, n_classes, certified) if trial.uniform is True else None,
         gallery=None if trial.gallery is None else each((trial.gallery,), Gallery, "gallery")[0],

@@ -44,7 +44,7 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
 
 def _no_pipe(asked: CheckQuestion) -> None:
     """Refuse what may never end before anybody opens it."""
-    for path in filter(None, (asked.thing, asked.table)):
+    for path in filter(None, (str(asked.path), asked.table)):
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             raise InputError(f"{path} is no regular file but a pipe or a device.")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from labelinf_core.contracts.checked import Checked, CheckQuestion, functions_in, the_function
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.game import labels_spec
@@ -25,9 +27,9 @@ class BoardCheck:
         """Whether it is a program, a function of labels and predictions, or a module that has one."""
         if asked.thing == "sklearn" or asked.thing.startswith(_PROGRAMS):
             return True
-        if asked.path.suffix == ".py":
+        if asked.path.suffix == ".py" and not asked.function:
             return any(map(_scores, functions_in(asked.path).values()))
-        return ":" in asked.thing and "model" not in asked.given and not asked.path.exists()
+        return ":" in asked.thing and "model" not in asked.given and bool(asked.function or not asked.path.exists())
 
     def check(self, asked: CheckQuestion) -> Checked:
         """Audit the function, and plan a board for its labels.
@@ -40,22 +42,23 @@ class BoardCheck:
                 f"{asked.thing} is a scoring function: name the table with the private labels after it, as in "
                 f"labelinf check {asked.thing} solution.csv."
             )
-        scorer = the_function(asked.path, _scores) if asked.path.suffix == ".py" else asked.thing
+        scorer = the_function(asked, _scores) if asked.path.suffix == ".py" else asked.thing
         spec = labels_spec(asked.builder.host, asked.table, column=asked.column)
         data = load_labels(asked.builder, spec, "the table of labels", reals=True)
         gain, queries = asked.given["gain"], asked.given.get("queries", 0)
         report = audited(scorer, data, asked.builder, queries=queries, goal=Goal(aim=gain), progress=asked.progress)
         remedy = BoardRemedy.of(report, gain, queries)
-        column = f" --column {asked.column}" if asked.column else ""
-        labels = f"{asked.table}{column}"
-        budget = f" --queries {queries}" if queries else ""
-        again = f"labelinf check {asked.thing} {labels}{budget} --gain {100 * (remedy.wider or gain):g}% --deploy board"
+        labels = [asked.table, *(("--column", asked.column) if asked.column else ())]
+        budget = ["--queries", str(queries)] if queries else []
+        gained = ["--gain", f"{100 * (remedy.wider or gain):g}%"]
+        again = ["labelinf", "check", asked.thing, *labels, *budget, *gained, "--deploy", "board"]
+        closer = ["labelinf", "audit", "scorer", scorer, "--labels", *labels]
         return Checked(
             what=f"{scorer} on {data.title}",
             decision=report.decision,
             found=answer(report).leaks,
             remedy=remedy.sentence(),
-            then=again if remedy.worth or remedy.wider else f"labelinf audit scorer {scorer} --labels {labels}",
+            then=shlex.join(again if remedy.worth or remedy.wider else closer),
             lines=(*lines(report), *remedy.lines()),
             deploy=None if remedy.worth is None else lambda folder: deployed_board(folder, asked, scorer, remedy),
         )

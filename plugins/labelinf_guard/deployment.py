@@ -114,8 +114,9 @@ def _of_own(folder: Path, asked: CheckQuestion, scorer: str, policy: Policy, lik
     signature = function_of.signature if isinstance(function_of, HostFunction) else None
     if signature is None or signature.form not in (ArgumentForm.ARRAYS, ArgumentForm.LISTS) or signature.lacking:
         raise InputError(f"{scorer} takes tables, tensors or files, which no board has: no files deploy it.")
-    if asked.path.suffix == ".py":  # a board finds its scorer beside it
-        shutil.copy(asked.path, folder)
+    beside = asked.path if asked.path.suffix == ".py" else Path(f"{module}.py")
+    if beside.is_file():  # a board finds its scorer beside it
+        shutil.copy(beside, folder)
     classes, (rows, told) = _classes(likeness), _rows(likeness)
     ending = ".tolist()" if signature.form is ArgumentForm.LISTS else ""
     sides = {ArgumentRole.LABELS: f"CALLED[labels]{ending}", ArgumentRole.PREDICTIONS: f"{rows}{ending}"}
@@ -220,12 +221,20 @@ def _table(asked: CheckQuestion, data: LabelSet) -> str:
 
 
 def _ids(asked: CheckQuestion, data: LabelSet) -> list[str]:
-    """Return the ids of the rows: the table's column ``id``, or its first with a name of its own for every row."""
+    """Return the ids of the rows: the table's column ``id``, or the one with a name of its own for every row.
+
+    Raises:
+        InputError: Several have one; whoever takes a measurement for ids refuses what honest teams send.
+    """
     numbers = list(map(str, range(data.n_records)))
     if Path(asked.table).suffix.lower() != ".csv":
         return numbers
     (_, header), *rows = read_rows(asked.table)
     columns = {name: [cells[at] for _, cells in rows] for at, name in enumerate(header) if name != asked.column}
-    order = sorted(columns, key=lambda name: name.lower() != "id")
-    own = (columns[name] for name in order if len(set(columns[name])) == data.n_records and "" not in columns[name])
-    return next(own, numbers)
+    own = [name for name, cells in columns.items() if len(set(cells)) == data.n_records and "" not in cells]
+    named = [name for name in own if name.lower() == "id"] or own
+    if len(named) > 1:
+        raise InputError(
+            f"{asked.table}: columns {' and '.join(map(repr, named))} may be the ids; call one of them id."
+        )
+    return columns[named[0]] if named else numbers

@@ -50,11 +50,10 @@ class BoardRemedy:
             gain: What attackers may have over the blind guess, as a share.
             queries: Answers of all teams together; 0: nobody says how many.
         """
-        if report.data.reals is not None:
-            return cls(report=report, why="nothing is proved of labels that are real numbers")
-        answers = queries or _ANSWERS
+        answers, left, none = queries or _ANSWERS, 1 - max(report.data.prior), _none(report, gain)
         named = "" if report.found is None else report.found.name
-        for own, metric in ((False, named), (True, "accuracy")):  # what is proved of a part of the rows asks no metric
+        ways = () if none else ((False, named), (True, "accuracy"))
+        for own, metric in ways:  # what is proved of a part of the rows asks no metric
             try:
                 rows = _rows(report, metric, gain, answers, own=own) if metric else None
             except InputError:  # that metric needs more than its name
@@ -63,13 +62,13 @@ class BoardRemedy:
                 continue
             if (worth := _useful(rows, answers)) is not None:
                 return cls(report=report, worth=worth, own=own)
-            for wider in (each for each in _WIDER if each > gain):
+            for wider in (each for each in _WIDER if gain < each < left):
                 if (worth := _useful(_rows(report, metric, wider, answers, own=own), answers)) is not None:
                     ranks = f" (ranking {worth.kendall.text(2)})" if worth.kendall else ""
                     why = f"{_few(report, rows, answers)}; --gain {100 * wider:g}% leaves one{ranks}"
                     return cls(report=report, own=own, why=why, wider=wider)
             return cls(report=report, own=own, why=f"{_few(report, rows, answers)}; publish final scores once instead")
-        return cls(report=report, why="no guarded board scores this")
+        return cls(report=report, why=none or "no guarded board scores this")
 
     def sentence(self) -> str:
         """Say the remedy and what honest users pay."""
@@ -87,6 +86,16 @@ class BoardRemedy:
         """Yield all that there is to say of the board."""
         if self.worth is not None:
             yield from ("", "the board to deploy", *self.worth.lines())
+
+
+def _none(report: ScorerReport, gain: float) -> str:
+    """Say why no board is looked for; empty where one is."""
+    left = 1 - max(report.data.prior)
+    if report.data.reals is not None:
+        return "nothing is proved of labels that are real numbers"
+    if gain < left:
+        return ""
+    return f"a gain of {100 * gain:g} points may be all labels, of which a blind guess leaves {100 * left:.1f} %"
 
 
 def _rows(report: ScorerReport, metric: str, gain: float, answers: int, *, own: bool) -> tuple[PolicyRow, ...]:

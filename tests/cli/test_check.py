@@ -6,6 +6,8 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +15,16 @@ from click.testing import CliRunner, Result
 
 import labelinf as li
 from labelinf_core.cli import main
-from labelinf_core.contracts.checked import CheckQuestion, functions_in
+from labelinf_core.contracts.checked import CheckQuestion, functions_in, the_function
+from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
 from labelinf_core.plugin.checkers import checked
 from labelinf_core.plugin.host import Host
 from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.check import BoardCheck
+from labelinf_guard.deployment import _ids
+from labelinf_guard.remedy import BoardRemedy
 
 Check = Callable[..., Result]
 
@@ -90,13 +95,13 @@ def test_the_functions_of_a_module_are_read_and_not_run(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_board_is_checked_in_three_lines_and_a_page(check: Check) -> None:
-    found = check(f"{module('board')}.py", "solution.csv", "--column", "outcome", "--gain", "40%")
+    found = check(f"{module('board')}.py", "solution.csv", "--column", "outcome", "--gain", "40%", "--queries", "80")
 
     headings = [line.split()[0] for line in found.stdout.splitlines() if line and not line.startswith(" ")]
     assert headings[:3] == ["leaks", "remedy", "next"]
     assert found.stdout.startswith("leaks   yes: your scorer gives up")
     assert "a guarded board (" in found.stdout
-    assert "--gain 40% --deploy board" in found.stdout
+    assert "--queries 80 --gain 40% --deploy board" in " ".join(found.stdout.split())
     assert found.exit_code == Exit.FOUND
     page = Path("report.html").read_text()
     assert "yes: your scorer gives up" in page
@@ -106,9 +111,14 @@ def test_a_board_is_checked_in_three_lines_and_a_page(check: Check) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["board", "own"])
 def test_a_deployed_board_answers_its_whole_budget(check: Check, kind: str) -> None:
+    """Of the host's own function too, which is named of a module with two."""
+    thing = f"{module(kind)}.py"
+    if kind == "own":
+        Path(thing).write_text(f"{OWN}\ndef other(labels, predictions): ...\n")
+        thing = f"{thing}:rate"
     arguments = ("solution.csv", "--column", "outcome", "--gain", "40%", "--queries", "80", "--deploy", "kept")
 
-    found = check(f"{module(kind)}.py", *arguments, "--json")
+    found = check(thing, *arguments, "--json")
 
     assert found.exit_code == Exit.FOUND, found.output
     assert json.loads(found.stdout)["next"] == "labelinf guard serve kept/board.toml"
@@ -132,6 +142,43 @@ def test_a_board_that_cannot_be_useful_says_what_would_help(check: Check) -> Non
         found.stdout.split()
     )
     assert "--gain" in found.stdout
+
+
+def test_a_gain_that_may_be_all_labels_is_no_remedy() -> None:
+    labels = LabelSet(labels=np.arange(1000) % 4 // 3, class_names=("a", "b"), title="made", provenance="made")
+    report: Any = SimpleNamespace(data=labels, found=None)
+    for gain, said in ((0.25, True), (0.9, True), (0.2, False)):
+        remedy = BoardRemedy.of(report, gain, 10)
+        assert ("may be all labels, of which a blind guess leaves 25.0 %" in remedy.why) is said
+        assert remedy.wider < 0.25
+        assert remedy.worth is None or remedy.worth.proves < 0.25
+
+
+def test_ids_are_the_column_of_that_name_or_the_only_one_that_can_be(tmp_path: Path) -> None:
+    labels = LabelSet(labels=np.array([0, 1, 0]), class_names=("a", "b"), title="made", provenance="made")
+    for table, ids in (
+        ("weight,ID,label\n.1,x,a\n.2,y,b\n.3,z,a\n", ["x", "y", "z"]),
+        ("ref,group,label\nx,1,a\ny,1,b\nz,2,a\n", ["x", "y", "z"]),
+        ("group,label\n1,a\n1,b\n2,a\n", ["0", "1", "2"]),
+        ("weight,ref,label\n.1,x,a\n.2,y,b\n.3,z,a\n", None),
+    ):
+        (tmp_path / "t.csv").write_text(table)
+        asked = CheckQuestion(thing="board.py", table=str(tmp_path / "t.csv"), column="label")
+        if ids is None:
+            with pytest.raises(InputError, match="columns 'weight' and 'ref' may be the ids; call one of them id"):
+                _ids(asked, labels)
+        else:
+            assert _ids(asked, labels) == ids
+
+
+def test_a_function_is_named_of_its_file() -> None:
+    named, whole = CheckQuestion(thing="a/b.py:score"), CheckQuestion(thing="a/b.py")
+    assert [(asked.path, asked.function) for asked in (named, whole)] == [
+        (Path("a/b.py"), "score"),
+        (Path("a/b.py"), ""),
+    ]
+    assert CheckQuestion(thing="b:score").function == ""
+    assert the_function(named, lambda needed: False) == "b:score"
 
 
 @pytest.mark.long

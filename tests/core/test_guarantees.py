@@ -241,5 +241,6 @@ def test_the_lowest_ceiling_says_what_is_left_to_gain() -> None:
 
     assert left_to_gain(ceilings, 0.6) == pytest.approx(0.25)
     assert left_to_gain(ceilings, 0.8) == 0.0
-    assert left_to_gain(ceilings, 1.0) == 0.0
+    assert left_to_gain([Ceiling(accuracy=1.0, **said)], 1.0) == 0.0
+    assert left_to_gain(ceilings, 1.0) == 1.0  # no blind guess is above a ceiling: this one was chosen afterwards
     assert left_to_gain([], 0.6) == 1.0

@@ -30,6 +30,7 @@ from labelinf_core.contracts.components import (
     counted,
 )
 from labelinf_core.contracts.errors import ComponentError
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
 
 LABELS = np.array([0, 0, 1, 2], dtype=np.intp)
 
@@ -75,6 +76,24 @@ def test_no_constant_beats_the_chance_where_numbers_are_rounded() -> None:
         found = count(truth, measure, planted=truth)
         assert found.chance is not None
         assert found.chance * 12 >= best - 1e-9
+
+
+def test_a_trial_of_which_a_blind_guess_gets_all_shows_nothing() -> None:
+    """One planted number, or several within a tolerance: whoever reads all of it is no better, and does not hold."""
+    for planted, doubted in (([3.0], True), ([3.0, 3.1], True), ([3.0, 3.3], False)):
+        found = count(planted, Within(tolerance=0.1), planted=np.array(planted))
+        assert (found.chance == 1) is bool(found.doubt) is doubted
+    said = attrs.evolve(Trialled(guess=Guess(labels=np.zeros(1)), planted=np.zeros(1), queries=1), doubt="own words")
+    assert counted(attrs.evolve(said, measure=Within(tolerance=1.0)), LABELS, 3, None).doubt == "own words"
+    assert judge_alone(1.0, blind=True) is Verdict.UNTESTED
+    assert (
+        judge_alone(1.0, ceilings=(Ceiling(accuracy=0.6, statement="s", conditions="c"),)) is not Verdict.HELD_CERTIFIED
+    )
+
+
+def judge_alone(baseline: float, *, ceilings: tuple[Ceiling, ...] = (), blind: bool = False) -> Verdict:
+    half = Interval(value=0.5, low=0.4, high=0.6)
+    return judge(accuracy=half, exact=half, baseline=baseline, promise=None, ceilings=ceilings, blind=blind)
 
 
 def test_of_two_sets_counts_what_both_hold_of_the_larger_one() -> None:

@@ -35,7 +35,7 @@ from labelinf_guard.certificate.noise import (
     score_variance,
 )
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
-from labelinf_guard.certificate.statement import Part, Terms, certify, counted, thousandths
+from labelinf_guard.certificate.statement import Part, Terms, certify, counted, proved_bits, thousandths
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import draw_split
 from labelinf_privacy.words import SeededWords
@@ -195,6 +195,12 @@ def test_known_class_counts_are_one_more_answer() -> None:
     told = 1.0  # one answer tells which of (0, 1) and (1, 0) it is
     assert told - 0.5 > math.sqrt(math.log(2) / 4)
     assert gain_of_bits(1 + counts_bits(2), 2) == 0.5
+
+
+def test_bits_of_known_counts_are_rounded_up_to_a_part_of_1024() -> None:
+    for labels, classes in itertools.product(range(1, 300), (2, 5)):
+        over = counts_bits(labels, classes) / (classes - 1) - math.log2(labels + 1)
+        assert 0 <= over <= 1 / 1024
 
 
 def test_noise_beside_known_counts() -> None:
@@ -429,6 +435,8 @@ def test_one_game() -> None:
     assert 100 * game_line(700, N, 0.5, doubt=1e-9) == pytest.approx(59.98, abs=0.03)
     assert 100 * game_line(0, 600 - 120, 0.5, doubt=1e-6) > 60
     assert game_line(569, 569, 0.5, doubt=1e-6) is None
+    assert game_line(0, 3, 0.1, doubt=0.28) == 2 / 3  # one of (.3, 0, 0) is right with .3, of three tenths with .271
+    assert math.isinf(bits_of_gain(0.5, 100))
 
 
 @pytest.mark.parametrize("shares", [(0.5,) * 5, (0.9, 0.6, 0.5, 0.5, 0.7)])
@@ -752,6 +760,13 @@ def test_records_that_never_fall_are_counted(levels: int, submissions: int) -> N
     assert math.log2(counted) < found < math.log2(counted) + 1e-5
 
 
+def test_no_count_of_many_transcripts_is_below_the_exact_one() -> None:
+    """Of ten thousand bits a part in 10^9 is more than the millionth that is added."""
+    exact = math.log2(math.comb(5000 + 5000, 5000))
+    assert exact < transcript_bits("records", 5001, 5000) < exact * (1 + 1e-8)
+    assert math.log2(math.factorial(3001)) < transcript_bits("ranks", 0, 3000)
+
+
 def test_several_answers_of_few_steps_prove_nothing() -> None:
     """A sum of discrete Gaussians is one only where a deviation has five steps and more."""
     for variance, proved in ((Fraction(24), False), (Fraction(25), True)):
@@ -805,10 +820,31 @@ def test_of_several_lines_each_has_its_share_of_doubt_and_the_least_stands(
     game = [said for said in certificate.sentences() if said.startswith("Game.")]
     assert all((", of the public labels and of the others" in said) is (sealed > 0) for said in game)
     gain = [said for said in certificate.sentences() if said.startswith("Gain.")]
-    assert all((", and over which of them are public," in said) is (sealed > 0) for said in gain if "Void" not in said)
+    drawn = sealed > 0 and not certificate.void
+    assert all((", and over which of them are public," in said) is drawn for said in gain)
 
 
 def test_no_record_is_private_by_a_split_that_leaves_none_out() -> None:
     for sealed, said in ((0, False), (10, True)):
         terms = Terms(classes=2, public=Part(labels=90, bits=3.0), sealed=Part(labels=sealed))
         assert any("secret which records are public" in line for line in certify(terms).sentences()) is said
+    nothing = Terms(classes=2, public=Part(labels=0, bits=0.0), sealed=Part(labels=10))
+    assert not any("secret which records are public" in line for line in certify(nothing).sentences())
+
+
+@pytest.mark.parametrize("final", [None, 2.0])
+def test_a_game_ends_before_the_final_release_where_there_is_one(final: float | None) -> None:
+    terms = Terms(classes=2, perfect=0.6, public=Part(labels=1000, bits=3.0), sealed=Part(labels=9000), final=final)
+    (game,) = (said for said in certify(terms).sentences() if said.startswith("Game."))
+    assert (" before the final release" in game) is (final is not None)
+
+
+def test_noise_of_groups_is_counted_by_groups_and_of_records_by_labels() -> None:
+    noise = StepNoise(moved=1, answers=1, variance=Fraction(100))
+    for group, units in (("patient", 10), ("", 100)):
+        part = Part(labels=100, units=10, noise=noise)
+        terms = Terms(classes=2, public=part, sealed=Part(labels=0), group=group)
+        grouped = bool(group)
+        left = blind(terms.within, 2)
+        expected = record_bits(units, noise.mu, classes=2, left=left, grouped=grouped, counts_known=terms.counts_known)
+        assert proved_bits(terms, part) == expected

@@ -33,7 +33,7 @@ class ClientCheck:
 
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is a module with a client, a function that comes with a model, or a file that does."""
-        if asked.path.suffix == ".py":
+        if asked.path.suffix == ".py" and not asked.function:
             return any(map(_trains, functions_in(asked.path).values()))
         return "model" in asked.given and (":" in asked.thing or asked.path.suffix in _SAVED)
 
@@ -53,7 +53,7 @@ class ClientCheck:
             found = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
             name = asked.thing
         else:
-            name = the_function(asked.path, _trains) if asked.path.suffix == ".py" else asked.thing
+            name = the_function(asked, _trains) if asked.path.suffix == ".py" else asked.thing
             client = UserClient(function=watched_function(name, "client"), name=name, network=network)
 
             def audit() -> ClientAudit:

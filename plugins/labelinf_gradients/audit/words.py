@@ -78,9 +78,9 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
     return (
         f"{what}: any attack has at most {_up(found.allows)} of the {found.counted}, of one update about each record "
-        "(proved, for private features and labels drawn from the class shares, if all that ever leaves the client comes "
-        "out of it, as in this audit, each update is about its own records alone, and no private record was looked at "
-        f"for its two numbers){more}"
+        "(proved, for private features and labels drawn from the class shares, if all that ever leaves the client "
+        "comes out of it, as in this audit, each update is about its own records alone, and no private record was "
+        f"looked at for its two numbers){more}"
     )
 
 

@@ -302,7 +302,7 @@ def _line(terms: Terms) -> float | None:
         found.append(None if rest is None else (terms.public.labels + rest * terms.sealed.labels) / terms.labels)
     if flip:
         more = float(terms.share) * response_gain(flip, terms.classes, terms.left)
-        found.append(line(0.0, terms.labels, min(1.0, terms.perfect + more)))
+        found.append(line(0.0, terms.labels, terms.perfect + more))
     return min((share for share in found if share is not None), default=None)
 
 

@@ -36,6 +36,7 @@ from labelinf_scores.game.effects import (
     Added,
     Budgeted,
     Clipped,
+    Confined,
     Hidden,
     Laddered,
     Moved,
@@ -357,6 +358,23 @@ def test_a_clip_that_the_format_cannot_hold_is_lower_by_what_rounding_moves() ->
         unit: Clipped(epsilon=2.0**-8).after(attrs.evolve(START, unit=unit)).least for unit in (2.0**-10, 2.0**-48)
     }
     assert least == {2.0**-10: 2.0**-8 - 2.0**-10, 2.0**-48: 2.0**-8}
+
+
+def test_of_two_clips_the_narrower_counts_and_of_two_ranges_what_both_leave() -> None:
+    assert [Clipped(epsilon=own).after(CLIPPED).clip for own in (0.01, 0.2)] == [0.1, 0.2]
+    cut = Confined(low=2.0, high=5.0).after(START)
+    found = {
+        (low, high): (after.lowest, after.highest)
+        for low, high in ((0.0, 9.0), (3.0, 4.0), (0.0, 1.0), (6.0, 9.0), (4.0, 9.0))
+        for after in (Confined(low=low, high=high).after(cut),)
+    }
+    assert found == {
+        (0.0, 9.0): (2.0, 5.0),
+        (3.0, 4.0): (3.0, 4.0),
+        (0.0, 1.0): (2.0, 2.0),
+        (6.0, 9.0): (5.0, 5.0),
+        (4.0, 9.0): (4.0, 5.0),
+    }
 
 
 def test_a_factor_enlarges_all_that_is_there_and_factors_multiply() -> None:
