@@ -161,7 +161,7 @@ def test_a_strength_of_zero_is_a_strength() -> None:
 def test_noise_beyond_all_measure_is_planned_for_in_no_time() -> None:
     """A bisection tries the strongest noise first: what a perfect reading would take must not be laid out."""
     strong = advisor(2201, 1000, "60%", ("hadamard",), trials=1)
-    flood = TunableParameter(title="s", template=GAUSSIAN.template, weakest=46.0, strongest=1e9)
+    flood = TunableParameter(title="s", template=GAUSSIAN.template, weakest=46.0, strongest=4e6)
 
     assert strong.advise(flood).forced == 46.0
 

@@ -185,6 +185,9 @@ class Reader:
         game, every = knowledge.game, np.unique(knowledge.orbit)
         pairs = itertools.combinations(range(game.n_classes), 2)
         for orbit, (a, b) in itertools.product(every, pairs) if every.size < _ORBITS else ():
+            told = self.public[orbit, [a, b]]
+            if told[0] != told[1] and OPEN not in told:  # unequal totals that are public say which is which
+                continue
             own, labels = knowledge.labels, knowledge.labels.copy()
             inside = knowledge.orbit == orbit
             labels[inside & (own == a)], labels[inside & (own == b)] = b, a
