@@ -124,7 +124,7 @@ class Command:
         name: How a user calls it, unique within its group.
         summary: One line for ``--help``.
         target: ``module:object`` of a ``click.Command``; in the group ``"check"`` ``module:Class`` of a
-            :class:`~labelinf_core.contracts.checked.Checker`.
+            ``labelinf_core.contracts.checked.Checker``.
 
     Raises:
         ValueError: ``name`` or ``target`` is malformed.

@@ -495,3 +495,17 @@ def test_a_part_of_a_part_that_is_drawn_anew_is_a_part_of_all() -> None:
     assert Sampled(size=20).after(attrs.evolve(coarse, scored_fresh=True)).scored == 0.2
     noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(AddedNoise(model=GridLaplace(scale=50.0)),)))
     assert (noisy.label_epsilon, noisy.label_delta) == (math.inf, 0.0)
+
+
+def test_what_is_drawn_anew_stays_so_behind_noise_that_repeats() -> None:
+    draw = GridGaussian(scale=0.5, step=2.0**-40)
+    for nearer, sticky in itertools.product((False, True), repeat=2):
+        behind = Added(model=draw, sticky=sticky).after(attrs.evolve(CLIPPED, noise_fresh=nearer))
+        assert behind.noise_fresh == (nearer or not sticky)
+
+
+def test_who_looks_at_labels_may_ask_all_records_the_same_and_a_refusal_is_known() -> None:
+    hidden = attrs.evolve(CLIPPED, scored=0.1, scored_fresh=True)
+    seen = Moved(bound=1.0, blind=False).after(hidden)
+    assert (seen.scored, seen.scored_fresh) == (1.0, False)
+    assert Refusing().after(CLIPPED).refuses
