@@ -42,6 +42,7 @@ from labelinf_scores.game.effects import (
     Moved,
     Perturbed,
     Ranked,
+    Refusing,
     Rounded,
     Sampled,
     Scaled,
