@@ -48,6 +48,7 @@ from labelinf_scores.game.effects import (
     Scaled,
     ScoreEffect,
     Supposed,
+    _is_multiple,
 )
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
@@ -510,3 +511,24 @@ def test_who_looks_at_labels_may_ask_all_records_the_same_and_a_refusal_is_known
     seen = Moved(bound=1.0, blind=False).after(hidden)
     assert (seen.scored, seen.scored_fresh) == (1.0, False)
     assert Refusing().after(CLIPPED).refuses
+
+
+def test_noise_is_fresh_unless_it_is_said_to_repeat() -> None:
+    draw = GridGaussian(scale=0.5, step=2.0**-40)
+    assert (Added(model=draw).sticky, Scaled(model=draw).sticky) == (False, False)
+    for nearer, sticky in itertools.product((False, True), repeat=2):
+        facts = attrs.evolve(CLIPPED, noise_fresh=nearer, label_fresh=nearer)
+        assert Scaled(model=Noise(most=0.5), sticky=sticky).after(facts).noise_fresh == (nearer or not sticky)
+        assert Moved(bound=1.0, fresh=sticky).after(facts).noise_fresh == (nearer or sticky)
+        assert Perturbed(epsilon=1.0, fresh=sticky).after(facts).label_fresh == (nearer or sticky)
+
+
+def test_an_epsilon_of_labels_that_is_as_small_takes_the_delta_away() -> None:
+    once = Perturbed(epsilon=1.0).after(attrs.evolve(CLIPPED, label_epsilon=1.0, label_delta=0.1))
+    assert (once.label_epsilon, once.label_delta) == (1.0, 0.0)
+
+
+def test_a_grid_lies_on_itself_and_on_any_number() -> None:
+    assert _is_multiple(1.0, 1.0)
+    assert _is_multiple(1.0, 0.0)
+    assert not _is_multiple(0.0, 1.0)
