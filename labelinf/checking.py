@@ -8,9 +8,8 @@ from pathlib import Path
 from labelinf.results import AuditResult
 from labelinf.shown import WIDTH
 from labelinf_core.contracts.checked import CheckQuestion
-from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
-from labelinf_core.plugin.checkers import checked
+from labelinf_core.plugin.checkers import checked, deployed
 from labelinf_core.plugin.host import Host
 from labelinf_core.report.checked import three_lines
 from labelinf_core.specs import Builder
@@ -67,9 +66,6 @@ def check(
     )
     with question.beside():
         found = checked(question, host)
-        wrote: tuple[str, ...] = ()
-        if deploy:
-            if found.deploy is None:
-                raise InputError("deploy: no files deploy this; the remedy says what to do.")
-            wrote = found.deploy(Path(deploy))
-    return AuditResult(report=found, decision=found.decision, words=(*three_lines(found, WIDTH), *wrote), table=())
+        found, wrote = deployed(found, Path(deploy)) if deploy else (found, "")
+    words = (*three_lines(found, WIDTH), *filter(None, (wrote,)))
+    return AuditResult(report=found, decision=found.decision, words=words, table=())

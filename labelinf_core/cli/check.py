@@ -60,7 +60,7 @@ def check(
     from labelinf_core.contracts.checked import CheckQuestion
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.contracts.exits import Exit
-    from labelinf_core.plugin.checkers import checked
+    from labelinf_core.plugin.checkers import checked, deployed
     from labelinf_core.report.checked import check_page, kept_page, three_lines
     from labelinf_core.report.console import make_console
     from labelinf_core.specs import Builder
@@ -68,7 +68,7 @@ def check(
     keep_inputs()
     page = html or Path("report.html")
     kept_page(page)
-    if deploy is not None and deploy.exists():
+    if deploy is not None and deploy.exists():  # said before anything is played
         raise click.UsageError(f"--deploy {deploy} is there already; name a new folder.")
     host = load_host(blocks)
     question = CheckQuestion(
@@ -84,15 +84,13 @@ def check(
         more, status = [f"\nall that was found: {page}"], found.decision.status
         if deploy is not None and found.deploy is None:
             more.append("--deploy: no files deploy this; the remedy says what to do.")
-        elif deploy is not None and found.deploy is not None:
+        elif deploy is not None:
             try:
-                wrote, then = found.deploy(deploy)
+                found, wrote = deployed(found, deploy)
+                more.append(wrote)
             except InputError as error:  # what was found is said all the same
                 click.echo(f"labelinf: --deploy: {error}", err=True)
                 status = Exit.INPUT
-            else:
-                more.append(wrote)
-                found = attrs.evolve(found, then=then)
     lines = [*three_lines(found, make_console().width), *more]
     tell(_document(found, page), lines, as_json=as_json)
     context.exit(status)
@@ -104,7 +102,7 @@ def _document(found: Checked, page: Path) -> dict[str, Any]:
         "checked": found.what,
         **three,
         "leaks": found.leaks,
-        "found": found.found,
+        "found": found.answer.leaks,
         "word": found.decision.word.value,
         "status": found.decision.status,
         "page": str(page),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import click
@@ -63,13 +62,7 @@ class Offered(click.Group):
 def _imported(command: Command) -> click.Command:
     from labelinf_core.contracts.errors import PluginError
 
-    module, _, name = command.target.partition(":")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except Exception as error:  # a plugin's module may raise anything
-        raise PluginError(
-            f"command {command.name!r} cannot be imported from {command.target!r}: {type(error).__name__}."
-        ) from error
+    found = command.load()
     if not isinstance(found, click.Command):
         raise PluginError(f"command {command.name!r}: {command.target!r} must be a click.Command.")
     return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
-__all__ = ["Answer"]
+__all__ = ["Answer", "headed"]
 
 _INDENT = 12
 
@@ -34,11 +34,16 @@ class Answer:
 
     def lines(self, width: int) -> Iterator[str]:
         """Yield the three parts in lines of at most ``width``; no word of them is cut off."""
-        for heading, said in self.parts():
-            yield from textwrap.wrap(
-                said,
-                max(width, 2 * _INDENT),
-                initial_indent=f"{heading:<{_INDENT}}",
-                subsequent_indent=" " * _INDENT,
-                break_on_hyphens=False,
-            )
+        return headed(self.parts(), width, _INDENT)
+
+
+def headed(parts: Iterable[tuple[str, str]], width: int, indent: int) -> Iterator[str]:
+    """Yield what stands beside headings, in lines of at most ``width`` that begin after ``indent`` columns."""
+    for heading, said in parts:
+        yield from textwrap.wrap(
+            said,
+            max(width, 2 * indent),
+            initial_indent=f"{heading:<{indent}}",
+            subsequent_indent=" " * indent,
+            break_on_hyphens=False,
+        )

@@ -11,13 +11,17 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import read_regular
+
+if TYPE_CHECKING:
+    from labelinf_core.specs import Builder
 
 __all__ = ["GROUP", "CheckQuestion", "Checked", "Checker", "functions_in", "the_function"]
 
@@ -42,7 +46,7 @@ class CheckQuestion:
     table: str = ""
     column: str = ""
     given: Mapping[str, Any] = attrs.field(factory=dict)
-    builder: Any = None
+    builder: Builder
     progress: Callable[[str, int], None] = attrs.field(default=lambda step, of: None, repr=False)
 
     @property
@@ -86,18 +90,16 @@ class Checked:
     Attributes:
         what: What was checked, in a clause.
         decision: What the audit comes to; the word and the exit status are read of it.
-        found: How much comes out, or why that is not known, in a sentence.
-        remedy: The strongest proved remedy that leaves the thing useful, and what honest users pay for it.
+        answer: How much comes out, the strongest proved remedy that leaves the thing useful, what honest users pay.
         then: The next command.
         lines: All that the audit says, line by line.
-        deploy: Writes the remedy into a folder, and returns what it wrote and the command that runs it; None: there
-            are no files.
+        deploy: Writes the remedy into an empty folder, and returns what it wrote and the command that runs it; None:
+            there are no files. See :func:`labelinf_core.plugin.checkers.deployed`.
     """
 
     what: str
     decision: AuditDecision
-    found: str
-    remedy: str
+    answer: Answer
     then: str
     lines: tuple[str, ...] = ()
     deploy: Callable[[Path], tuple[str, str]] | None = attrs.field(default=None, repr=False, eq=False)
@@ -112,8 +114,9 @@ class Checked:
 
     def three(self) -> Iterator[tuple[str, str]]:
         """Yield the three lines by their headings."""
-        yield "leaks", f"{self.leaks}: {self.found}"
-        yield "remedy", self.remedy
+        _, (_, stopped), _ = self.answer.parts()
+        yield "leaks", f"{self.leaks}: {self.answer.leaks}"
+        yield "remedy", "; ".join(filter(None, (stopped, self.answer.costs)))
         yield "next", self.then
 
 

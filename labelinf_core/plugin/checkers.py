@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Iterator
+import shutil
+from pathlib import Path
+
+import attrs
 
 from labelinf_core.contracts.checked import GROUP, Checked, Checker, CheckQuestion
-from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
-from labelinf_core.plugin.descriptors import Command
+from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.host import Host
 
-__all__ = ["checked"]
+__all__ = ["checked", "deployed"]
 
 
 def checked(asked: CheckQuestion, host: Host) -> Checked:
@@ -19,15 +20,13 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
 
     Raises:
         InputError: It is not there, nobody takes it, or something is missing.
-        PluginError: The one checker that is left cannot be used.
+        PluginError: A checker cannot be imported.
     """
     _no_pipe(asked)
-    faults = []
-    for command in host.commands():
-        if command.group != GROUP:
-            continue
+    faults, commands = [], [command for command in host.commands() if command.group == GROUP]
+    for command in commands:
         try:
-            checker = _imported(command)
+            checker: Checker = command.load()()
             takes = checker.takes(asked)
         except LabelinfError:
             raise
@@ -38,7 +37,7 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
             return checker.check(asked)
     if not (asked.path.exists() or ":" in asked.thing):
         raise InputError(f"{asked.thing} is not there.")
-    known = "; ".join(_kinds(host))
+    known = "; ".join(command.summary for command in commands)
     raise InputError(f"{asked.thing} is none of what can be checked: {known}.{''.join(faults)}{host.left_out}")
 
 
@@ -49,16 +48,20 @@ def _no_pipe(asked: CheckQuestion) -> None:
             raise InputError(f"{path} is no regular file but a pipe or a device.")
 
 
-def _kinds(host: Host) -> Iterator[str]:
-    return (command.summary for command in host.commands() if command.group == GROUP)
+def deployed(found: Checked, folder: Path) -> tuple[Checked, str]:
+    """Write the remedy into a new folder; return what was checked, with the command that runs it, and what was written.
 
-
-def _imported(command: Command) -> Checker:
-    module, _, name = command.target.partition(":")
+    Raises:
+        InputError: There are no files, the folder is there already, or the remedy cannot be written: no folder is left.
+    """
+    if found.deploy is None:
+        raise InputError("no files deploy this; the remedy says what to do.")
+    if folder.exists():
+        raise InputError(f"{folder} is there already; name a new folder.")
+    folder.mkdir(parents=True)
     try:
-        found: type[Checker] = getattr(importlib.import_module(module), name)
-        return found()
-    except Exception as error:  # a plugin's module may raise anything
-        raise PluginError(
-            f"checker {command.name!r} cannot be had from {command.target!r}: {type(error).__name__}."
-        ) from error
+        wrote, then = found.deploy(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return attrs.evolve(found, then=then), wrote

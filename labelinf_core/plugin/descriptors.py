@@ -20,10 +20,13 @@ Example:
 from __future__ import annotations
 
 import enum
+import importlib
 import re
 from typing import Any
 
 import attrs
+
+from labelinf_core.contracts.errors import PluginError
 
 __all__ = ["NO_DEFENCE", "Command", "Descriptor", "Kind", "Reference", "SuitePart"]
 
@@ -134,6 +137,20 @@ class Command:
     name: str = attrs.field(validator=_matches(_NAME, "lower-case words joined by '-', for example 'scorer'"))
     summary: str = attrs.field(validator=attrs.validators.min_len(1))
     target: str = attrs.field(validator=_matches(_TARGET, "'module:object', for example 'mypackage.commands:scorer'"))
+
+    def load(self) -> Any:
+        """Import and return the object.
+
+        Raises:
+            PluginError: It cannot be imported.
+        """
+        module, _, name = self.target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), name)
+        except Exception as error:  # a plugin's module may raise anything
+            raise PluginError(
+                f"command {self.name!r} cannot be imported from {self.target!r}: {type(error).__name__}."
+            ) from error
 
 
 @attrs.frozen(kw_only=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+from labelinf_core.contracts.answer import headed
 from labelinf_core.contracts.checked import Checked
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import read_regular
@@ -18,15 +18,8 @@ _HEADING = 8
 
 
 def three_lines(found: Checked, width: int) -> Iterator[str]:
-    """Yield the three lines, cut into lines of at most ``width``."""
-    for heading, said in found.three():
-        yield from textwrap.wrap(
-            said,
-            max(width, 4 * _HEADING),
-            initial_indent=f"{heading:<{_HEADING}}",
-            subsequent_indent=" " * _HEADING,
-            break_on_hyphens=False,
-        )
+    """Return the three lines, cut into lines of at most ``width``."""
+    return headed(found.three(), width, _HEADING)
 
 
 def check_page(found: Checked) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.checked import Checked, CheckQuestion, functions_in, the_function
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.game import labels_spec
@@ -56,8 +57,7 @@ class BoardCheck:
         return Checked(
             what=f"{scorer} on {data.title}",
             decision=report.decision,
-            found=answer(report).leaks,
-            remedy=remedy.sentence(),
+            answer=Answer(leaks=answer(report).leaks, stopped=remedy.sentence()),
             then=shlex.join(again if remedy.worth or remedy.wider else closer),
             lines=(*lines(report), *remedy.lines()),
             deploy=None if remedy.worth is None else lambda folder: deployed_board(folder, asked, scorer, remedy),

@@ -1,4 +1,4 @@
-"""A remedy as files: labels, ``board.toml``, the host's function as the board calls it; begun, or nothing is left."""
+"""A remedy as files: labels, ``board.toml``, the host's function as the board calls it, and begun."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import io
 import math
 import shutil
 import tomllib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,48 +57,36 @@ def score(labels, rows):
 
 
 def deployed_board(folder: Path, asked: CheckQuestion, scorer: str, remedy: BoardRemedy) -> tuple[str, str]:
-    """Write a board into a new folder, see that it scores, and begin it.
+    """Write a board into an empty folder, see that it scores, and begin it.
 
     Returns:
         What was written, and the command that serves it.
 
     Raises:
-        InputError: The board cannot be begun; no folder is left.
+        InputError: The board cannot be begun.
     """
     assert remedy.worth is not None
     data, likeness = remedy.report.data, remedy.report.found
     policy = strict_converter().structure(tomllib.loads(remedy.worth.board), Policy)
     part = attrs.evolve(policy.board, classes=list(data.class_names), title=f"{data.title}, guarded")
     policy = attrs.evolve(policy, board=part)
-    with _whole(folder):
-        if remedy.own:
-            if likeness is None:
-                raise InputError(f"{scorer} answers no one number: no files deploy this.")
-            policy = _of_own(folder, asked, scorer, policy, likeness)
-        write_private(folder / "labels.csv", _table(asked, data).encode())
-        board = folder / "board.toml"
-        board.write_text(toml(policy), encoding="utf-8")
-        if remedy.own and likeness is not None:
-            _see_that_it_scores(policy, folder, likeness)
-        with closing(Board.init(board)) as begun:
-            proved, expected = begun.recommendation().proves, begun.expected
+    if remedy.own:
+        if likeness is None:
+            raise InputError(f"{scorer} answers no one number: no files deploy this.")
+        policy = _of_own(folder, asked, scorer, policy, likeness)
+    write_private(folder / "labels.csv", _table(asked, data).encode())
+    board = folder / "board.toml"
+    board.write_text(toml(policy), encoding="utf-8")
+    if remedy.own and likeness is not None:
+        _see_that_it_scores(policy, folder, likeness)
+    with closing(Board.init(board)) as begun:
+        proved, expected = begun.recommendation().proves, begun.expected
     columns = ("prediction",) if expected.classes_predicted else expected.classes
     return (
         f"begun: {board}; attackers gain at most {points(proved)} points. Its folder holds the labels: keep it to "
         f"yourself. A submission is a CSV file with the columns id, {', '.join(columns)}.",
         f"labelinf guard serve {board}",
     )
-
-
-@contextmanager
-def _whole(folder: Path) -> Iterator[None]:
-    """Make a new folder, and take it away again where it is not filled."""
-    folder.mkdir(parents=True)
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def _of_own(folder: Path, asked: CheckQuestion, scorer: str, policy: Policy, likeness: Likeness) -> Policy:

@@ -28,13 +28,13 @@ from labelinf_guard.ledger.charge import MILLIBITS
 from labelinf_guard.metrics import GuardMetric
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.terms import Sizes, certificate_of, scale_of
+from labelinf_scores.game.utility import USEFUL
 
-__all__ = ["WORTH", "ContestSpread", "Recommendation", "apart", "honest", "recommend", "toml"]
+__all__ = ["ContestSpread", "Recommendation", "apart", "honest", "recommend", "toml"]
 
 _TEAMS, _SKILL, _SPREAD, _DISAGREE = 40, 0.86, 0.017, 0.141
 _CONTESTS = 100
 _PRICE = 7.0  #: bits of an honest answer of three decimals to plan with
-WORTH = 0.5  #: a rank correlation, below which most of what is told is chance
 
 
 @attrs.frozen(kw_only=True)
@@ -107,7 +107,7 @@ class Recommendation:
     def _honest(self) -> str:
         if self.kendall is None or self.displaced is None:
             return "the leader alone is known"
-        poor = "; most of that order is chance: a sealed final release tells more" * (self.kendall.mean < WORTH)
+        poor = "; most of that order is chance: a sealed final release tells more" * (self.kendall.mean < USEFUL)
         return (
             f"in a close contest of {_TEAMS} made teams: rank correlation (Kendall) {self.kendall.text(2)} with the "
             f"undefended scores; of the first three {self.displaced.text(1)} are others (in nine contests of ten){poor}"

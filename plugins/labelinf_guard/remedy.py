@@ -13,8 +13,9 @@ import attrs
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import points
 from labelinf_guard.plan import PlanQuestion, PolicyRow, table
-from labelinf_guard.recommendation import WORTH, Recommendation
+from labelinf_guard.recommendation import Recommendation
 from labelinf_scores.audit.report import ScorerReport
+from labelinf_scores.game.utility import USEFUL
 
 __all__ = ["BoardRemedy"]
 
@@ -119,7 +120,7 @@ def _useful(rows: tuple[PolicyRow, ...], answers: int) -> Recommendation | None:
     sure = [row.worth for row in rows if row.worth is not None and row.worth.answers >= answers]
     ranked = [(worth.kendall.mean, worth) for worth in sure if worth.kendall is not None]
     mean, best = max(ranked, key=lambda pair: pair[0], default=(0.0, None))
-    return best if mean >= WORTH else None
+    return best if mean >= USEFUL else None
 
 
 def _few(report: ScorerReport, rows: tuple[PolicyRow, ...], answers: int) -> str:

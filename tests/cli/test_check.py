@@ -21,6 +21,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
 from labelinf_core.plugin.checkers import checked
 from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.check import BoardCheck
 from labelinf_guard.deployment import _ids
@@ -163,7 +164,8 @@ def test_ids_are_the_column_of_that_name_or_the_only_one_that_can_be(tmp_path: P
         ("weight,ref,label\n.1,x,a\n.2,y,b\n.3,z,a\n", None),
     ):
         (tmp_path / "t.csv").write_text(table)
-        asked = CheckQuestion(thing="board.py", table=str(tmp_path / "t.csv"), column="label")
+        table_file = str(tmp_path / "t.csv")
+        asked = CheckQuestion(thing="board.py", table=table_file, column="label", builder=Builder(Host.load()))
         if ids is None:
             with pytest.raises(InputError, match="columns 'weight' and 'ref' may be the ids; call one of them id"):
                 _ids(asked, labels)
@@ -172,12 +174,12 @@ def test_ids_are_the_column_of_that_name_or_the_only_one_that_can_be(tmp_path: P
 
 
 def test_a_function_is_named_of_its_file() -> None:
-    named, whole = CheckQuestion(thing="a/b.py:score"), CheckQuestion(thing="a/b.py")
+    named, whole = (CheckQuestion(thing=thing, builder=Builder(Host.load())) for thing in ("a/b.py:score", "a/b.py"))
     assert [(asked.path, asked.function) for asked in (named, whole)] == [
         (Path("a/b.py"), "score"),
         (Path("a/b.py"), ""),
     ]
-    assert CheckQuestion(thing="b:score").function == ""
+    assert CheckQuestion(thing="b:score", builder=Builder(Host.load())).function == ""
     assert the_function(named, lambda needed: False) == "b:score"
 
 
@@ -259,8 +261,9 @@ def test_a_checker_that_fails_costs_only_its_own_kind(monkeypatch: pytest.Monkey
     Path("predictions.csv").write_text("0,1\n" + ".4,.6\n" * 20)
 
     assert check("predictions.csv").exit_code == Exit.INCONCLUSIVE
+    host = Host.load()
     with pytest.raises(InputError, match=r"The checker board failed: ZeroDivisionError\."):
-        checked(CheckQuestion(thing=f"{module('board')}.py"), Host.load())
+        checked(CheckQuestion(thing=f"{module('board')}.py", builder=Builder(host)), host)
 
 
 @pytest.mark.long

@@ -69,13 +69,10 @@ class ClientCheck:
                 )
 
             found = apart(f"client {name}", audit, once=False, parts=True)
-        said = answer(found)
-        remedy = said.stopped or "nothing that is known here"
         return Checked(
             what=f"{name}, {data.title}",
             decision=found,
-            found=said.leaks,
-            remedy=f"{remedy}; {said.costs}" if said.costs else remedy,
+            answer=answer(found),
             then=f"labelinf audit client {name} --model {model} --help",
             lines=(*lines(found),),
             deploy=_deployer(found, asked.path, name, model)
@@ -105,7 +102,6 @@ def _deployer(found: ClientAudit, path: Path, name: str, model: str) -> Callable
     """Return what writes the client behind the change that was found; its own module is copied beside it."""
 
     def deploy(folder: Path) -> tuple[str, str]:
-        folder.mkdir(parents=True)
         if path.suffix == ".py":
             shutil.copy(path, folder)
         module, _, function = name.partition(":")

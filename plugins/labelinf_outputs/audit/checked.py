@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.checked import Checked, CheckQuestion
 from labelinf_outputs.audit.claim import PrivacyClaim
@@ -58,12 +59,10 @@ class PredictionsCheck:
             rng=np.random.default_rng(0),
             progress=asked.progress,
         )
-        said = answer(found.decision)
         return Checked(
             what=f"predictions in {asked.thing}",
             decision=found.decision,
-            found=said.leaks,
-            remedy=f"{said.stopped}; {said.costs}" if said.costs else said.stopped,
+            answer=answer(found.decision),
             then=f"labelinf audit outputs --probabilities {asked.thing} --seal {seal} --owner owner.html",
             lines=(*lines(found, str(view)),),
         )
@@ -82,9 +81,11 @@ def _unplanted(asked: CheckQuestion) -> Checked:
     return Checked(
         what=f"predictions in {asked.thing}",
         decision=_Unplanted(),
-        found="predictions alone do not show it: a model that has learnt well and one that has learnt labels by heart "
-        "look alike. Labels that are planted at random before training tell them apart",
-        remedy="not known before it is tested",
+        answer=Answer(
+            leaks="predictions alone do not show it: a model that has learnt well and one that has learnt labels by "
+            "heart look alike. Labels that are planted at random before training tell them apart",
+            stopped="not known before it is tested",
+        ),
         then="labelinf plant training.csv --column LABEL --into plan; train on plan's file; "
         f"labelinf check {asked.thing} --seal plan/sealed.json",
     )

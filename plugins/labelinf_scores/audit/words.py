@@ -8,11 +8,12 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report import words
 from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.utility import USEFUL
 
 __all__ = ["answer", "said"]
 
 _MOST = 3  # changes that an answer names
-_WORTH, _CHANCE = 0.5, ", but honest teams' ranking is mostly chance then"
+_CHANCE = ", but honest teams' ranking is mostly chance then"
 
 
 def answer(report: ScorerReport) -> Answer:
@@ -91,7 +92,7 @@ def _stopped(report: ScorerReport) -> str:
         )
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""
     named = "; ".join(
-        f"{item.advice.setting}, {item.proof.points}{_CHANCE if item.ranking < _WORTH else ''}"
+        f"{item.advice.setting}, {item.proof.points}{_CHANCE if item.ranking < USEFUL else ''}"
         for item in report.changes[:_MOST]
     )
     where = f", if {report.changes[0].proof.where}" if report.changes[0].proof.where else ""

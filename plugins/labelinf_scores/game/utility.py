@@ -27,11 +27,12 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 from labelinf_scores.metrics.unnamed import Unnamed
 
-__all__ = ["UNHURT", "HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
+__all__ = ["UNHURT", "USEFUL", "HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
 
 _FOLDS = 5
 _LEAST = 1e-3  # a participant under log-loss stays away from certainty
 _TOP = 3
+USEFUL = 0.5  #: a rank correlation of honest participants, below which their order is mostly chance
 
 
 @attrs.frozen(kw_only=True, eq=False)

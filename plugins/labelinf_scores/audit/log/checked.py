@@ -33,13 +33,10 @@ class LogCheck:
             metric_names=(asked.needed("metric", "which metric the scores are, such as roc-auc"),),
             progress=asked.progress,
         )
-        said = answer(found)
-        remedy = said.stopped or "nothing: what was told stays told"
         return Checked(
             what=f"the log in {asked.thing}",
             decision=found,
-            found=said.leaks,
-            remedy=f"{remedy}; {said.costs}" if said.costs else remedy,
+            answer=answer(found),
             then=f"labelinf guard plan --records {len(found.ids)} --metric {asked.given['metric']}",
             lines=(*lines(found),),
         )
