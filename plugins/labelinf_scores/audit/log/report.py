@@ -368,7 +368,7 @@ def _named(found: LogReport, item: Given) -> str:
     last = f"{item.last + 1} ({found.submissions[item.last]})"
     if item.first == item.last:
         return f"submission {last}"
-    return f"one of the submissions {item.first + 1} ({found.submissions[item.first]}) to {last}, --seconds were over"
+    return f"one of the submissions {item.first + 1} ({found.submissions[item.first]}) to {last}, --timeout was over"
 
 
 def _guessed(found: VoteGuess) -> str:
@@ -418,6 +418,6 @@ def save_status(found: LogReport, path: Path) -> None:
         InputError: The file cannot be written, or there is nothing to write.
     """
     if found.answer is None:
-        raise InputError(f"--save {path}: the audit was inconclusive, there is nothing to save.")
+        raise InputError(f"--out {path}: the audit was inconclusive, there is nothing to save.")
     statuses = (Known(int(value)).name.lower() for value in found.answer.known)
     save_private(path, csv_text(("id", "status"), zip(found.ids, statuses, strict=True)))
