@@ -29,7 +29,7 @@ from labelinf_scores.audit.log.determined import Known
 from labelinf_scores.audit.log.files import Submission, labels_of, read_submissions, submissions_of
 from labelinf_scores.audit.report import Goal, audited
 from labelinf_scores.game.host_tables import HostTable, read_table
-from labelinf_scores.metrics.readings import metric as known_metric
+from labelinf_scores.metrics.readings.registry import metric as known_metric
 
 __all__ = ["audit_grader", "audit_log", "audit_scorer"]
 

@@ -28,7 +28,8 @@ from labelinf_scores.audit.log.scored import DeclaredTotals, ScoredLog, board_of
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.audit.report import granted
-from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
+from labelinf_scores.metrics.readings import Released, ScoredMetric
+from labelinf_scores.metrics.readings.registry import metric
 
 __all__ = ["LogReport", "answer", "as_document", "audited_log", "lines", "report", "save_status"]
 
