@@ -257,8 +257,9 @@ def _by_hand(y: NDArray[Any], said: Any, references: Any, view: View, classes: S
     """Put together what is known of labels that the user drew: a canary every row."""
     labels, names = list(map(str, y)), tuple(classes)
     width = 0 if isinstance(said, str | os.PathLike) else max(np.shape(said)[1:], default=2)
-    if not names and width and set(labels) - set(map(str, range(width))):
-        names = tuple(np.unique(y))
+    if not names and width:
+        counted = np.arange(width).astype(y.dtype)
+        names = tuple(np.unique(y if {*labels} - {*map(str, counted)} else counted))
     _, shown = _read(said, view, names, labels, "the predictions")
     if len(shown.probabilities) != len(labels):
         raise InputError(f"{len(labels)} planted labels for predictions of {len(shown.probabilities)} records.")

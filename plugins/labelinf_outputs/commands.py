@@ -77,9 +77,11 @@ def _grid(text: str) -> tuple[float, ...]:
         low, high, count = (read(part) for read, part in zip((float, float, int), text.split(":"), strict=True))
     except ValueError:
         low, high, count = math.nan, math.nan, 0
-    if not (-math.inf < low < high < math.inf and 2 <= count <= 1000):
-        raise InputError(f"--grid {text} must be LOW:HIGH:K, as 0:100:8: two numbers, and 2 to 1000 points.")
-    return tuple(np.linspace(low, high, count).tolist())
+    if -math.inf < low < high < math.inf and 2 <= count <= 1000 and math.isfinite(high - low):
+        points = tuple(float(f"{point:.15g}") for point in np.linspace(low, high, count))  # 0.3, not 0.30000000000000004
+        if len(set(points)) == count:
+            return points
+    raise InputError(f"--grid {text} must be LOW:HIGH:K, as 0:100:8: two numbers, and 2 to 1000 points between them.")
 
 
 def _planting(said: Mapping[str, Any]) -> Iterator[str]:

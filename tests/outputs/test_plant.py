@@ -281,15 +281,13 @@ def test_labels_that_nobody_swears_to_have_planted_are_not_audited(tmp_path: Pat
     assert "say what was planted" in str(cli("outputs", "--probabilities", p).exception)
 
 
-def test_labels_of_one_class_are_void(tmp_path: Path) -> None:
+def test_labels_of_one_class_are_one_sentence(tmp_path: Path) -> None:
     p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 30)
     c = write(tmp_path / "c.csv", "label", ["yes"] * 30)
 
     result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me", "--epsilon", "0.1")
 
-    assert result.exit_code == 3
-    assert "VOID" in result.output
-    assert "the planted labels are not uniform over the classes" in result.output
+    assert "c.csv: the planted labels hold one class; at least two are needed." in str(result.exception)
 
 
 def test_ids_that_stand_there_twice_or_not_at_all_are_one_sentence(plan: Path) -> None:
@@ -359,8 +357,29 @@ def test_what_was_planted_is_for_its_owners_eyes_alone(plan: Path) -> None:
     assert (plan / "sealed.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_plan_is_never_planted_over(data: str, plan: Path) -> None:
-    assert "holds a plan already" in str(cli("plant", data, "--column", "outcome", "--into", str(plan)).exception)
+@pytest.mark.parametrize("name", ["sealed.json", "training.csv", "holdout.csv", "query.csv", "reference-8.csv"])
+@pytest.mark.parametrize("dangling", [False, True])
+def test_nothing_is_planted_over_a_file_that_stands_there(
+    data: str, tmp_path: Path, name: str, dangling: bool
+) -> None:
+    folder = tmp_path / "plan"
+    folder.mkdir()
+    if dangling:
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    else:
+        (folder / name).write_text("mine")
+
+    refused = cli("plant", data, "--column", "outcome", "--into", str(folder)).exception
+
+    assert f"holds {name} already, and nothing is written over" in str(refused)
+    assert [path.name for path in folder.iterdir()] == [name]
+    assert dangling or (folder / name).read_text() == "mine"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_planting_beside_files_of_other_names_leaves_them(data: str, tmp_path: Path) -> None:
+    assert cli("plant", data, "--column", "outcome", "--into", str(tmp_path)).exit_code == 0
+    assert Path(data).read_text().startswith("a,b,c,outcome")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import is_missing, is_number
@@ -136,21 +137,52 @@ def by_hand(
     Raises:
         InputError: A label is none of the model's classes, or a loss is none.
     """
-    canaries, names, n_canaries = place, said.class_names, len(columns["label"])
-    losses = [_loss(canaries, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
+    names, n_canaries = said.classes(place), len(columns["label"])
+    losses = [_loss(place, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
     view = attrs.evolve(
         view,
         loss=LossOracle.PLANTED if losses else LossOracle.NONE,
         references=0 if known is None else len(known.planted),
     )
-    return Planted(
+    found = Planted(
         release=said.release(rows, np.array(losses) if losses else None),
-        labels=classes_of(canaries, "label", columns["label"], names),
+        labels=classes_of(place, "label", columns["label"], names),
         class_names=names,
         view=view,
         references=known,
         records=tuple(columns.get("record", map(str, range(n_canaries)))),
-        trained=classes_of(canaries, "trained", columns["trained"], names) if "trained" in columns else None,
+        trained=classes_of(place, "trained", columns["trained"], names) if "trained" in columns else None,
+    )
+    return _of_planted_classes(found, place)
+
+
+def _of_planted_classes(found: Planted, place: str) -> Planted:
+    """Leave out the classes that nothing was planted of: only ``labelinf plant`` knows whether they could have been.
+
+    Given which classes came out, labels are uniform over these: with more of them chance would be put too low.
+    """
+    known = found.references
+    drawn = np.unique(found.labels if known is None else np.append(known.planted, found.labels))
+    if drawn.size < 2:
+        raise InputError(f"{place}: the planted labels hold one class; at least two are needed.")
+    if drawn.size == len(found.class_names):
+        return found
+    at = np.full(len(found.class_names), ABSTAIN)
+    at[drawn] = np.arange(drawn.size)
+    logs = log_softmax(found.release.log_probabilities[:, drawn])
+    if known is not None:
+        known = References(
+            log_probabilities=log_softmax(known.log_probabilities[..., drawn]),
+            planted=at[known.planted],
+            trained=at[known.trained],
+        )
+    return attrs.evolve(
+        found,
+        release=attrs.evolve(found.release, probabilities=np.exp(logs), log_probabilities=logs),
+        labels=at[found.labels],
+        class_names=tuple(found.class_names[k] for k in drawn),
+        references=known,
+        trained=None if found.trained is None else at[found.trained],
     )
 
 
@@ -235,7 +267,7 @@ def sealed_of(
 
 def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -> Release:
     """Return what a model shows of some records, its classes in the plan's order."""
-    names = _named(said, seal)
+    names = said.classes(path, seal.classes)
     if sorted(names) != sorted(seal.classes):
         raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
     rows, order = joined(path, said, records), [names.index(name) for name in seal.classes]
@@ -252,11 +284,6 @@ def _features(path: str, records: Sequence[str]) -> Floats:
     if not known or any(name not in place for name in records):
         raise InputError(f"{path} must have a row for every planted record, and a column of numbers beside 'record'.")
     return np.array([[float(values[place[name]]) for values in known] for name in records])
-
-
-def _named(said: Predictions, seal: Seal) -> tuple[str, ...]:
-    """Return the classes of the columns; columns without a name of their own are in the order of the plan."""
-    return seal.classes if said.class_names == tuple(map(str, range(len(seal.classes)))) else said.class_names
 
 
 def joined(path: str, said: Predictions, wanted: Sequence[str]) -> Labels:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, TextIO
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular, read_regular
 from labelinf_data.arrays import read_arrays
-from labelinf_data.encode import is_missing, is_number
+from labelinf_data.encode import in_order, is_missing, is_number
 from labelinf_data.table import Row, read_rows
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
@@ -56,6 +55,7 @@ class Predictions:
         class_names: The user's own name of every class.
         records: The id of every row, shape ``(n,)``, or None.
         decimals: How few decimals all probabilities have, where these are few: they were rounded.
+        named: Whether columns 0..K-1 are classes of these names; else they are only counted.
     """
 
     probabilities: Floats
@@ -63,6 +63,25 @@ class Predictions:
     class_names: tuple[str, ...]
     records: NDArray[np.str_] | None = None
     decimals: int | None = None
+    named: bool = True
+
+    def classes(self, path: str, planned: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return the class of every column; columns that are only counted have the order of ``planned``.
+
+        Raises:
+            InputError: That is not the only order in which a library could have put these classes.
+        """
+        counted = tuple(map(str, range(len(self.class_names))))
+        if self.named or self.class_names != counted or len(planned) not in (0, len(counted)):
+            return self.class_names
+        planned = planned or counted
+        if len({planned, in_order(planned), tuple(sorted(planned))}) > 1:
+            raise InputError(
+                f"{path}: the columns of predictions are counted, 0..{len(counted) - 1}, and the classes have another order "
+                f"as text than as numbers: head each column with its class (0, 1, 2, ... in the order of text: 0, 1, "
+                f"10, ...), or write an .npz file with an array 'classes'."
+            )
+        return planned
 
     def release(self, rows: NDArray[np.intp], losses: Floats | None) -> Release:
         """Return what is shown of some of the records."""
@@ -79,6 +98,7 @@ class _Said:
     names: tuple[str, ...]
     records: NDArray[np.str_] | None
     first: int  # where the file's own counting of rows begins
+    named: bool = False  # whether it is told apart from counting
 
 
 def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predictions:
@@ -146,11 +166,12 @@ def _shown(path: str, said: _Said, view: View, labels: Sequence[str]) -> Predict
         class_names=names,
         records=said.records,
         decimals=decimals,
+        named=said.named,
     )
 
 
 def _values(path: str, labels: Sequence[str]) -> Predictions:
-    names = tuple(sorted({*labels}, key=lambda name: float(name) if is_number(name) else math.nan))
+    names = in_order(labels)
     if not all(map(is_number, names)) or len(names) < 2:
         raise InputError(f"{path}: values are joined with values that were planted on a grid, and these are classes.")
     said = _of_arrays(path, View(outputs=Outputs.LOGITS)) if path.endswith(".npz") else _of_text(path)
@@ -191,7 +212,7 @@ def _of_array(path: str, values: NDArray[Any], kind: str, classes: Any, records:
         ids = None if records is None else records.astype(np.str_)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: record must be numbers or text, not bytes beyond ASCII.") from error
-    return _Said(values=values.astype(np.float64), names=names, records=ids, first=0)
+    return _Said(values=values.astype(np.float64), names=names, records=ids, first=0, named=classes is not None)
 
 
 def _of_parquet(path: str) -> _Said:
@@ -306,9 +327,7 @@ def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) 
         raise InputError(
             f"{path} and the planted labels have no name of a class in common. Use the same names in both files."
         )
-    names = tuple(sorted({*predicted, *labels}, key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
-    if len(names) < 2:
-        raise InputError(f"{path} and the planted labels hold one class; at least two are needed.")
+    names = in_order([*predicted, *labels])
     index = {name: k for k, name in enumerate(names)}
     shown = np.eye(len(names))[[index[name] for name in predicted]]
     return Predictions(
