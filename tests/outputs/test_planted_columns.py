@@ -17,6 +17,7 @@ from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs, plant
+from labelinf_outputs.game.view import Outputs, View
 
 FEATURES, PROGRESS = load_diabetes(return_X_y=True)
 
@@ -96,6 +97,19 @@ def test_points_of_a_grid_are_as_many_as_are_asked_for(tmp_path: Path) -> None:
 
 def test_forty_classes_that_are_counted_are_classes(tmp_path: Path) -> None:
     assert "40 classes" in planted(tmp_path, [str(row % 40) for row in range(400)], "--control", "0").output
+
+
+@pytest.mark.parametrize("name", ["NA", "None", "null"])
+def test_a_class_that_pandas_reads_as_missing_is_warned_of(tmp_path: Path, name: str) -> None:
+    assert f"Warning: class {name!r} is no label to pandas" in flat(planted(tmp_path, [name, "x"] * 100))
+
+
+def test_one_class_under_two_numbers_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("label\n01\n10\n")
+    (tmp_path / "p.csv").write_text("said\n1\n10\n")
+    given = ["--top-1", str(tmp_path / "p.csv"), "--canaries", str(tmp_path / "c.csv"), "--planted-by-me"]
+
+    assert "has the number 01 also as 1: one class or two?" in str(CliRunner().invoke(outputs, given).exception)
 
 
 def test_a_rare_class_is_warned_of_with_the_numbers(tmp_path: Path) -> None:
@@ -209,6 +223,35 @@ def test_what_was_planted_counts_the_classes_of_references_too(tmp_path: Path) -
     assert found.references.trained.min() == -1
 
 
+def test_numbers_of_references_are_names_where_classes_have_these(tmp_path: Path) -> None:
+    """Columns in the order of text, 0, 1, 10, 2: the 10 of a reference is no tenth column."""
+    labels = np.random.default_rng(2).integers(0, 11, (3, 200))
+    columns = sorted(ELEVEN)
+    shown = np.eye(11)[np.array([columns.index(name) for name in ELEVEN])[labels]]
+    (tmp_path / "p.csv").write_text(csv_text(columns, [[str(x) for x in row] for row in shown[0].tolist()]))
+    (tmp_path / "c.csv").write_text("\n".join(["label", *map(str, labels[0])]) + "\n")
+    np.savez(tmp_path / "r.npz", probabilities=shown[1:], labels=labels[1:])
+
+    found = read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / "r.npz")).references
+
+    assert found is not None
+    assert np.array_equal(found.log_probabilities.argmax(axis=2), found.planted)
+
+
+@pytest.mark.parametrize("classes", [["-1", "1"], ["10", "9", "8"]])
+def test_a_first_row_of_the_planted_classes_is_a_header(tmp_path: Path, classes: list[str]) -> None:
+    """It was read as the first record, and every other one moved down a row."""
+    labels = np.random.default_rng(0).integers(0, len(classes), 40)
+    rows = [[f"{x:.1f}" for x in row] for row in np.eye(len(classes))[labels].tolist()]
+    (tmp_path / "p.csv").write_text(csv_text(classes, rows))
+    known = csv_text(["record", "label"], [[str(row), classes[k]] for row, k in enumerate(labels)])
+    (tmp_path / "c.csv").write_text(known)
+
+    found = read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), view=View(outputs=Outputs.LOGITS))
+
+    assert np.array_equal(found.release.log_probabilities.argmax(axis=1), found.labels)
+
+
 def test_a_missing_prediction_is_no_class(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("said\na\nnan\n")
     (tmp_path / "c.csv").write_text("label\na\nb\n")
@@ -229,6 +272,7 @@ def test_labels_of_references_may_be_names_of_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "numbers.npz", probabilities=said[1:], labels=labels[1:])
     np.savez(tmp_path / "names.npz", probabilities=said[1:], labels=names[labels[1:]])
     np.savez(tmp_path / "wrong.npz", probabilities=said[1:], labels=np.char.add(names[labels[1:]], "?"))
+    np.savez(tmp_path / "sure.npz", probabilities=np.eye(2, dtype=int)[labels[1:]], labels=labels[1:])
 
     one, two = (
         read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / f"{kind}.npz"))
@@ -238,5 +282,8 @@ def test_labels_of_references_may_be_names_of_classes(tmp_path: Path) -> None:
     assert one.references is not None
     assert two.references is not None
     assert np.array_equal(one.references.planted, two.references.planted)
+    sure = read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / "sure.npz")).references
+    assert sure is not None
+    assert np.array_equal(sure.log_probabilities.argmax(axis=2), labels[1:])
     with pytest.raises(InputError, match=r"whole numbers in 0\.\.1, or names of the classes"):
         read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / "wrong.npz"))

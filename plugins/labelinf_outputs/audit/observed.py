@@ -96,14 +96,14 @@ def observe(predictions: str, records: str, references: Sequence[str] = (), *, v
         raise InputError(f"{records} must hold records that were trained on and others, the placebo: seen 1 and 0.")
     said = read_predictions(predictions, view, columns["label"])
     labels = classes_of(records, "label", columns["label"], said.class_names)
-    gains = said.log_probabilities[joined(predictions, said, columns["record"])]
+    gains = said.log_probabilities[joined(predictions, said.records, columns["record"])]
     for path in references:
         other = read_predictions(path, view, columns["label"])
         like_the_model(path, said, other.decimals)
         if sorted(other.class_names) != sorted(said.class_names):
             raise InputError(f"{path}: its classes must be those of {predictions}, {', '.join(said.class_names)}.")
         logs = other.log_probabilities[:, [other.class_names.index(name) for name in said.class_names]]
-        gains = gains - logs[joined(path, other, columns["record"])] / len(references)
+        gains = gains - logs[joined(path, other.records, columns["record"])] / len(references)
     right = best_class(gains) == labels
     return _compared(right[seen], right[~seen], len(references))
 

@@ -38,6 +38,7 @@ from labelinf_outputs.audit.seal import Seal
 __all__ = ["Planting", "drawn", "plant", "training"]
 
 _RECORD = "record"
+_EMPTY = {"na", "n/a", "none", "null", "<na>"}  # what is read as a missing value, however it is meant
 _MOST_NUMBERS = 20  # of different numbers that are taken for classes without being asked about
 
 
@@ -175,6 +176,8 @@ def _rare(classes: Sequence[str], labels: Sequence[str], n_canaries: int) -> Ite
     """Warn of numbers that are many for classes, and of a class of which more is planted than it has records."""
     if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)):
         yield f"{len(classes)} different numbers are taken for classes; values are planted with --grid"
+    if empty := [name for name in classes if name.lower() in _EMPTY]:
+        yield f"class {empty[0]!r} is no label to pandas, unless it reads with keep_default_na=False"
     count, name = min((labels.count(name), name) for name in classes)
     planted = n_canaries / len(classes)
     if count < planted:

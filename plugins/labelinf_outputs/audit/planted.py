@@ -108,7 +108,7 @@ def read_planted(
     columns = columns_of(canaries, "label", "planted label")
     said = read_predictions(predictions, view, columns["label"])
     if said.records is not None and "record" in columns:
-        rows = joined(predictions, said, columns["record"])
+        rows = joined(predictions, said.records, columns["record"])
     else:
         rows = _rows(canaries, columns.get("record"), len(columns["label"]), len(said.probabilities))
     known = references_of(references, read_arrays(references), rows, said, view) if references else None
@@ -270,7 +270,7 @@ def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -
     names = said.classes(path, seal.classes)
     if sorted(names) != sorted(seal.classes):
         raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
-    rows, order = joined(path, said, records), [names.index(name) for name in seal.classes]
+    rows, order = joined(path, said.records, records), [names.index(name) for name in seal.classes]
     return Release(
         probabilities=said.probabilities[rows][:, order], log_probabilities=said.log_probabilities[rows][:, order]
     )
@@ -278,32 +278,38 @@ def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -
 
 def _features(path: str, records: Sequence[str]) -> Floats:
     columns = columns_of(path, _RECORD, "record")
-    ids = columns.pop(_RECORD)
-    place = {name: row for row, name in enumerate(ids)}
-    known = [values for values in columns.values() if all(map(is_number, values))]
-    if not known or any(name not in place for name in records):
-        raise InputError(f"{path} must have a row for every planted record, and a column of numbers beside 'record'.")
-    return np.array([[float(values[place[name]]) for values in known] for name in records])
+    rows = joined(path, columns.pop(_RECORD), records)
+    known = {name: cells for name, cells in columns.items() if any(map(is_number, cells))}
+    if not known:
+        raise InputError(f"{path} must have a column of numbers beside 'record'.")
+    for name, cells in known.items():
+        if odd := [row for row, cell in enumerate(cells, 2) if not is_number(cell)]:
+            raise InputError(f"{path}: row {odd[0]}: {name!r} must be a finite number, as elsewhere in its column.")
+    return np.array([*known.values()], dtype=np.float64).T[rows]
 
 
-def joined(path: str, said: Predictions, wanted: Sequence[str]) -> Labels:
+def joined(path: str, ids: Sequence[str] | NDArray[np.str_] | None, wanted: Sequence[str]) -> Labels:
     """Return the row of every wanted record.
 
     Raises:
         InputError: There are no ids, one stands there or is wanted twice, or a wanted one is missing.
     """
-    if said.records is None:
+    if ids is None:
         raise InputError(f"{path} has no column 'record': predictions are joined with what was planted on its ids.")
-    place = {name: row for row, name in enumerate(said.records.tolist())}
-    if len(place) < said.records.size:
-        raise InputError(f"{path}: {said.records.size - len(place)} record ids stand there more than once.")
+    place = {str(name): row for row, name in enumerate(ids)}
+    if len(place) < len(ids):
+        raise InputError(f"{path}: {len(ids) - len(place)} record ids stand there more than once.")
     if len(set(wanted)) < len(wanted):
         raise InputError(
             f"{path} is joined with canaries of which {len(wanted) - len(set(wanted))} stand there more than once: a "
             f"label that counts twice proves too much."
         )
     if missing := [name for name in wanted if name not in place]:
-        raise InputError(f"{path} lacks {len(missing)} of {len(wanted)} records, the first is {missing[0][:40]!r}.")
+        short = missing[0].lstrip("0") in place
+        hint = " (without its zeros it is there: read ids as text)" if short else ""
+        raise InputError(
+            f"{path} lacks {len(missing)} of {len(wanted)} records, the first is {missing[0][:40]!r}{hint}."
+        )
     return np.array([place[name] for name in wanted], dtype=np.intp)
 
 
@@ -379,7 +385,7 @@ def references_of(
             raise InputError(f"{path} has no array {name!r}; it needs 'probabilities' and 'labels'.")
     said, labels = arrays[kind], arrays["labels"]
     wanted = (*said.shape[:1], rows.size, shape[1])
-    if said.shape != wanted or labels.shape != wanted[:2] or said.dtype.kind != "f":
+    if said.shape != wanted or labels.shape != wanted[:2] or said.dtype.kind not in "fiu":
         raise InputError(
             f"{path}: {kind} {said.shape} and labels {labels.shape} must have shapes "
             f"(R, {rows.size}, {shape[1]}) and (R, {rows.size}): R models, {rows.size} canaries, {shape[1]} classes."
@@ -415,10 +421,11 @@ def _drawn(
 ) -> Labels:
     if shape is not None and labels.shape != shape:
         raise InputError(f"{path}: {name} {labels.shape} must have the shape of labels, {shape}.")
-    if labels.dtype.kind == "U":
-        texts, inverse = np.unique(labels, return_inverse=True)
-        known = [classes.index(text) if text in classes else -1 for text in texts.tolist()]
-        labels = np.array(known, dtype=np.intp)[inverse].reshape(labels.shape)
+    if labels.dtype.kind in "iuU":
+        texts, inverse = np.unique(labels.astype(np.str_), return_inverse=True)
+        if {*texts.tolist()} <= {*classes}:  # numbers may be names as well
+            known = [classes.index(text) for text in texts.tolist()]
+            labels = np.array(known, dtype=np.intp)[inverse].reshape(labels.shape)
     if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < len(classes))).all():
         raise InputError(f"{path}: {name} must be whole numbers in 0..{len(classes) - 1}, or names of the classes.")
     return labels.astype(np.intp)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular, read_regular
 from labelinf_data.arrays import read_arrays
-from labelinf_data.encode import in_order, is_missing, is_number
+from labelinf_data.encode import in_order, is_missing, is_number, one_name_each
 from labelinf_data.table import Row, read_rows
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
@@ -77,9 +77,9 @@ class Predictions:
         planned = planned or counted
         if len({planned, in_order(planned), tuple(sorted(planned))}) > 1:
             raise InputError(
-                f"{path}: the columns of predictions are counted, 0..{len(counted) - 1}, and the classes have another order "
-                f"as text than as numbers: head each column with its class (0, 1, 2, ... in the order of text: 0, 1, "
-                f"10, ...), or write an .npz file with an array 'classes'."
+                f"{path}: the columns of predictions are counted, 0..{len(counted) - 1}, and the classes have another "
+                f"order as text than as numbers: head each column with its class (0, 1, 2, ... in the order of text: "
+                f"0, 1, 10, ...), or write an .npz file with an array 'classes'."
             )
         return planned
 
@@ -119,7 +119,7 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
     if path.endswith(".parquet"):
         said = _of_parquet(path)
     else:
-        said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
+        said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path, labels)
     return _shown(path, said, view, labels)
 
 
@@ -174,7 +174,7 @@ def _values(path: str, labels: Sequence[str]) -> Predictions:
     names = in_order(labels)
     if not all(map(is_number, names)) or len(names) < 2:
         raise InputError(f"{path}: values are joined with values that were planted on a grid, and these are classes.")
-    said = _of_arrays(path, View(outputs=Outputs.LOGITS)) if path.endswith(".npz") else _of_text(path)
+    said = _of_arrays(path, View(outputs=Outputs.LOGITS)) if path.endswith(".npz") else _of_text(path, ())
     if said.values.shape[1] != 1:
         raise InputError(f"{path} must have one column of values beside 'record'; it has {said.values.shape[1]}.")
     grid = np.array([float(name) for name in names])
@@ -235,22 +235,28 @@ def _of_parquet(path: str) -> _Said:
     return _Said(values=values, names=names, records=ids, first=0)
 
 
-def _of_text(path: str) -> _Said:
+def _of_text(path: str, labels: Sequence[str]) -> _Said:
     """Read CSV by NumPy's parser; what that cannot read is read cell by cell, which says where the fault is."""
-    return _quickly(path) or _slowly(path)
+    return _quickly(path, labels) or _slowly(path, labels)
+
+
+def _heads(first: Sequence[str], labels: Sequence[str]) -> bool:
+    """Whether a row of numbers may be names of classes; 1,0 is a record."""
+    counted = [str(k) for k in range(len(first))]
+    return len(first) > 1 and (first == counted or {"0", "1"} != {*first} == {*labels})
 
 
 def _text(path: str) -> TextIO:
     return io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="")
 
 
-def _quickly(path: str) -> _Said | None:
+def _quickly(path: str, labels: Sequence[str]) -> _Said | None:
     options: dict[str, Any] = {"delimiter": ",", "comments": None, "quotechar": '"'}
     try:
         with _text(path) as file, warnings.catch_warnings(action="error"):
             first = [cell.strip() for cell in next(csv.reader([file.readline()]))]
-            counting = len(first) > 1 and first == [str(k) for k in range(len(first))]
-            headed = counting or not all(map(is_number, first))
+            heads = _heads(first, labels)
+            headed = heads or not all(map(is_number, first))
             columns, place, names = _columns(path, first if headed else None, len(first))
             if not headed:
                 file.seek(0)
@@ -261,7 +267,7 @@ def _quickly(path: str) -> _Said | None:
             ids = None if ids is None else np.char.strip(ids)
     except (OSError, ValueError, StopIteration, UserWarning, csv.Error):  # a fault that the slow reader names
         return None
-    doubtful = counting and bool((values == np.floor(values)).all())
+    doubtful = heads and bool((values == np.floor(values)).all())
     ragged = read_regular(path).count(b",") != (len(values) + headed) * (len(first) - 1)
     if doubtful or ragged or not np.isfinite(values).all():
         return None
@@ -281,9 +287,9 @@ def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[
     return columns, place, tuple(names or map(str, range(max(len(columns), 2))))
 
 
-def _slowly(path: str) -> _Said:
+def _slowly(path: str, labels: Sequence[str]) -> _Said:
     rows = read_rows(path)
-    header, width = _header(path, rows), len(rows[0][1])
+    header, width = _header(path, rows, labels), len(rows[0][1])
     body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
@@ -299,10 +305,10 @@ def _slowly(path: str) -> _Said:
     )
 
 
-def _header(path: str, rows: Sequence[Row]) -> list[str] | None:
+def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> list[str] | None:
     """Return the names in the first row, or None when it is a record already."""
     first = rows[0][1]
-    if len(first) > 1 and first == [str(k) for k in range(len(first))]:
+    if _heads(first, labels):
         if len(rows) > 1 and all(cell.isdecimal() for _, cells in rows[1:] for cell in cells):
             raise InputError(
                 f"{path}: row 1, {','.join(first)}, may be a header or a record. Name the classes, or write 0.0,1.0."
@@ -328,6 +334,7 @@ def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) 
             f"{path} and the planted labels have no name of a class in common. Use the same names in both files."
         )
     names = in_order([*predicted, *labels])
+    one_name_each(names, f"{path}, with the planted labels,")
     index = {name: k for k, name in enumerate(names)}
     shown = np.eye(len(names))[[index[name] for name in predicted]]
     return Predictions(
