@@ -216,7 +216,6 @@ def audit_outputs(
 
 
 def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
-
     if (mu is not None and (epsilon is not None or delta)) or (delta and epsilon is None):
         raise InputError("claim epsilon, with a delta if need be, or mu; not both.")
     inf = math.inf
@@ -245,7 +244,6 @@ def _read(said: Any, view: View, classes: Sequence[Any], labels: Sequence[str], 
 def _of_seal(
     seal: Seal, said: Any, references: Sequence[Any], view: View, pool: int, classes: Sequence[Any]
 ) -> Planted:
-
     names = ("the predictions", *(f"reference {at}" for at in range(1, len(references) + 1)))
     pairs = zip(names, (said, *references), strict=True)
     return sealed_of(

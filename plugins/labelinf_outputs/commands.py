@@ -18,14 +18,12 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.findings import OutputsAudit
-    from labelinf_outputs.audit.observed import ObservedModel
     from labelinf_outputs.audit.planted import Planted
-    from labelinf_outputs.audit.power import Power
     from labelinf_outputs.game.view import View
 
 __all__ = ["outputs", "plant"]
@@ -214,18 +212,22 @@ def outputs(
 
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit import words
+    from labelinf_outputs.audit.observed import observe as observed
     from labelinf_outputs.audit.outputs import audit_outputs
-    from labelinf_outputs.audit.power import curves, table
+    from labelinf_outputs.audit.power import Power, curves, table
 
     keep_inputs()
     claim = _claimed(epsilon, delta, mu)
     _check_road(context)
     if observe is not None:
-        seen = _observed(observe, given)
+        predictions, view = _declared(given)
+        seen = observed(predictions, observe, given["files"], view=view)
         tell(seen.document(), seen.lines(), as_json=as_json)
         context.exit(Exit(seen.status))
     if plan is not None:
-        power = _power(claim, plan)
+        if not claim.made:
+            raise InputError("--plan says what refutes a claim: give --epsilon, with a --delta if need be, or --mu.")
+        power = Power(claim=claim, n_classes=plan)
         tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
         return
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
@@ -271,23 +273,6 @@ def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyCl
     return PrivacyClaim(epsilon=inf if epsilon is None else epsilon, delta=delta, mu=inf if mu is None else mu)
 
 
-def _power(claim: PrivacyClaim, n_classes: int) -> Power:
-    """Return the power of a test of a claim; no model is looked at."""
-    from labelinf_outputs.audit.power import Power
-
-    if not claim.made:
-        raise InputError("--plan says what refutes a claim: give --epsilon, with a --delta if need be, or --mu.")
-    return Power(claim=claim, n_classes=n_classes)
-
-
-def _observed(records: str, given: Mapping[str, Any]) -> ObservedModel:
-    """Look at a finished model in which nothing was planted."""
-    from labelinf_outputs.audit.observed import observe
-
-    predictions, view = _declared([given[name] for name in _SHOWN], given["rounded"])
-    return observe(predictions, records, given["files"], view=view)
-
-
 def _trained(victim: str, labels: str, claim: PrivacyClaim, builder: Builder, seed: int) -> Planted:
     """Train what is audited."""
     from labelinf_core.evaluator.labels import load_labels
@@ -319,7 +304,7 @@ def _read(given: Mapping[str, Any]) -> Planted:
     from labelinf_outputs.audit.planted import read_planted, read_sealed
     from labelinf_outputs.audit.seal import read_seal
 
-    predictions, view = _declared([given[name] for name in _SHOWN], given["rounded"])
+    predictions, view = _declared(given)
     if given["seal"] is not None:
         seal = read_seal(given["seal"], given["commitment"])
         return read_sealed(predictions, seal, given["files"], view=view, pool=given["pool"], features=given["features"])
@@ -332,14 +317,14 @@ def _read(given: Mapping[str, Any]) -> Planted:
     return read_planted(predictions, given["canaries"], given["references"], view=view)
 
 
-def _declared(files: Sequence[str | None], decimals: int | None) -> tuple[str, View]:
+def _declared(given: Mapping[str, Any]) -> tuple[str, View]:
     """Return the file of predictions and what it shows."""
     from labelinf_outputs.game.view import Outputs, View
 
-    given = [(path, kind) for kind, path in zip(Outputs, files, strict=True) if path is not None]
-    if len(given) != 1:
+    said = [(given[name], kind) for kind, name in zip(Outputs, _SHOWN, strict=True) if given[name] is not None]
+    if len(said) != 1:
         raise InputError("say what the model shows with one of --probabilities, --logits, --top-1 and --values.")
-    path, shown = given[0]
+    (path, shown), decimals = said[0], given["rounded"]
     if decimals is not None and shown is not Outputs.PROBABILITIES:
         raise InputError("--rounded belongs to --probabilities.")
     return path, View(outputs=shown, resolution=0.0 if decimals is None else 10.0**-decimals)

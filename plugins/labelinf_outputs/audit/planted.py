@@ -37,11 +37,11 @@ __all__ = [
     "Planted",
     "by_hand",
     "classes_of",
-    "joined",
     "like_the_model",
     "read_planted",
     "read_sealed",
     "references_of",
+    "release_of",
     "sealed_of",
 ]
 
@@ -108,7 +108,7 @@ def read_planted(
     columns = columns_of(canaries, "label", "planted label")
     said = read_predictions(predictions, view, columns["label"])
     if said.records is not None and "record" in columns:
-        rows = joined(predictions, said.records, columns["record"])
+        rows = _joined(predictions, said.records, columns["record"])
     else:
         rows = _rows(canaries, columns.get("record"), len(columns["label"]), len(said.probabilities))
     known = references_of(references, read_arrays(references), rows, said, view) if references else None
@@ -238,9 +238,9 @@ def sealed_of(
         raise InputError(f"--pool {pool} must be at most the number of --reference files, {len(references)}.")
     for path, item in references:
         like_the_model(path, first_said, item.decimals)
-    victim = _release(predictions, first_said, seal, seal.records)
-    others = [_release(*item, seal, seal.records) for item in references]
-    control = _release(predictions, first_said, seal, seal.control) if seal.control else None
+    victim = release_of(predictions, first_said, seal.classes, seal.records)
+    others = [release_of(*item, seal.classes, seal.records) for item in references]
+    control = release_of(predictions, first_said, seal.classes, seal.control) if seal.control else None
     kept = len(others) - pool
     drawn = np.array(seal.references, dtype=np.intp).reshape(len(seal.references), len(seal.records))
     known = References(
@@ -265,12 +265,16 @@ def sealed_of(
     return attrs.evolve(first, pooled=tuple(pooled))
 
 
-def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -> Release:
-    """Return what a model shows of some records, its classes in the plan's order."""
-    names = said.classes(path, seal.classes)
-    if sorted(names) != sorted(seal.classes):
-        raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
-    rows, order = joined(path, said.records, records), [names.index(name) for name in seal.classes]
+def release_of(path: str, said: Predictions, classes: tuple[str, ...], records: Sequence[str]) -> Release:
+    """Return what a model shows of some records, its classes in this order.
+
+    Raises:
+        InputError: It has other classes, or lacks a record.
+    """
+    names = said.classes(path, classes)
+    if sorted(names) != sorted(classes):
+        raise InputError(f"{path}: its classes must be {', '.join(classes)}.")
+    rows, order = _joined(path, said.records, records), [names.index(name) for name in classes]
     return Release(
         probabilities=said.probabilities[rows][:, order], log_probabilities=said.log_probabilities[rows][:, order]
     )
@@ -278,7 +282,7 @@ def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -
 
 def _features(path: str, records: Sequence[str]) -> Floats:
     columns = columns_of(path, _RECORD, "record")
-    rows = joined(path, columns.pop(_RECORD), records)
+    rows = _joined(path, columns.pop(_RECORD), records)
     known = {name: cells for name, cells in columns.items() if any(map(is_number, cells))}
     if not known:
         raise InputError(f"{path} must have a column of numbers beside 'record'.")
@@ -288,7 +292,7 @@ def _features(path: str, records: Sequence[str]) -> Floats:
     return np.array([*known.values()], dtype=np.float64).T[rows]
 
 
-def joined(path: str, ids: Sequence[str] | NDArray[np.str_] | None, wanted: Sequence[str]) -> Labels:
+def _joined(path: str, ids: Sequence[str] | NDArray[np.str_] | None, wanted: Sequence[str]) -> Labels:
     """Return the row of every wanted record.
 
     Raises:

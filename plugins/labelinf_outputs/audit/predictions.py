@@ -17,18 +17,14 @@ need; or a Parquet table with a column for every class (extra ``parquet``).
 
 from __future__ import annotations
 
-import csv
-import io
-import warnings
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.regular import open_regular, read_regular
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import in_order, is_missing, is_number, one_name_each
 from labelinf_data.table import Row, read_rows
@@ -235,43 +231,10 @@ def _of_parquet(path: str) -> _Said:
     return _Said(values=values, names=names, records=ids, first=0)
 
 
-def _of_text(path: str, labels: Sequence[str]) -> _Said:
-    """Read CSV by NumPy's parser; what that cannot read is read cell by cell, which says where the fault is."""
-    return _quickly(path, labels) or _slowly(path, labels)
-
-
 def _heads(first: Sequence[str], labels: Sequence[str]) -> bool:
     """Whether a row of numbers may be names of classes; 1,0 is a record."""
     counted = [str(k) for k in range(len(first))]
     return len(first) > 1 and (first == counted or {"0", "1"} != {*first} == {*labels})
-
-
-def _text(path: str) -> TextIO:
-    return io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="")
-
-
-def _quickly(path: str, labels: Sequence[str]) -> _Said | None:
-    options: dict[str, Any] = {"delimiter": ",", "comments": None, "quotechar": '"'}
-    try:
-        with _text(path) as file, warnings.catch_warnings(action="error"):
-            first = [cell.strip() for cell in next(csv.reader([file.readline()]))]
-            heads = _heads(first, labels)
-            headed = heads or not all(map(is_number, first))
-            columns, place, names = _columns(path, first if headed else None, len(first))
-            if not headed:
-                file.seek(0)
-            start = file.tell()
-            values = np.loadtxt(file, ndmin=2, usecols=columns, **options)
-            file.seek(start)
-            ids = None if place is None else np.loadtxt(file, ndmin=1, usecols=place, dtype=np.str_, **options)
-            ids = None if ids is None else np.char.strip(ids)
-    except (OSError, ValueError, StopIteration, UserWarning, csv.Error):  # a fault that the slow reader names
-        return None
-    doubtful = heads and bool((values == np.floor(values)).all())
-    ragged = read_regular(path).count(b",") != (len(values) + headed) * (len(first) - 1)
-    if doubtful or ragged or not np.isfinite(values).all():
-        return None
-    return _Said(values=values, names=names, records=ids, first=2 if headed else 1)
 
 
 def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[int], int | None, tuple[str, ...]]:
@@ -287,22 +250,27 @@ def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[
     return columns, place, tuple(names or map(str, range(max(len(columns), 2))))
 
 
-def _slowly(path: str, labels: Sequence[str]) -> _Said:
+def _of_text(path: str, labels: Sequence[str]) -> _Said:
     rows = read_rows(path)
     header, width = _header(path, rows, labels), len(rows[0][1])
     body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
     columns, place, names = _columns(path, header, width)
-    for number, cells in body:
-        if len(cells) != width or not all(is_number(cells[index]) for index in columns):
-            raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
-    return _Said(
-        values=np.array([[float(cells[index]) for index in columns] for _, cells in body]),
-        names=names,
-        records=None if place is None else np.array([cells[place] for _, cells in body]),
-        first=body[0][0],
-    )
+    values = np.array([_numbers(cells, columns, width) for _, cells in body])
+    if not (finite := np.isfinite(values).all(axis=1)).all():
+        number = body[int((~finite).argmax())][0]
+        raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
+    ids = None if place is None else np.array([cells[place] for _, cells in body])
+    return _Said(values=values, names=names, records=ids, first=body[0][0])
+
+
+def _numbers(cells: Sequence[str], columns: Sequence[int], width: int) -> list[float]:
+    """Return the numbers of a row, NaN where it holds none."""
+    try:
+        return [float(cells[index]) for index in columns] if len(cells) == width else [np.nan] * len(columns)
+    except ValueError:
+        return [np.nan] * len(columns)
 
 
 def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> list[str] | None:
