@@ -186,11 +186,12 @@ def test_columns_of_eleven_classes_are_named_where_labels_were_planted_by_hand(t
     assert read_planted(str(tmp_path / "p.npz"), str(tmp_path / "c.csv")).labels.tolist() == labels.tolist()
 
 
+@pytest.mark.long
 def test_classes_that_nothing_was_planted_of_lower_no_chance(tmp_path: Path) -> None:
     """A third class among the predictions, labels drawn from two: 18 % of audits proved what is not there."""
     false, rng = 0, np.random.default_rng(0)
     for _ in range(100):
-        labels, said = rng.choice(["neg", "pos"], (2, 12)).astype("<U5")
+        labels, said = rng.choice(["neg", "pos"], (2, 20)).astype("<U5")
         said[0] = "other"
         for name, header, cells in (("p", "said", said), ("c", "label", labels)):
             (tmp_path / f"{name}.csv").write_text("\n".join([header, *cells]) + "\n")
@@ -198,7 +199,7 @@ def test_classes_that_nothing_was_planted_of_lower_no_chance(tmp_path: Path) -> 
         found = CliRunner().invoke(outputs, [*given, "--attack", "lia-threshold", "--json"])
         false += json.loads(found.output)["decision"]["level"] > 0
 
-    assert false <= 11  # of 100 at 5 %, more have a probability of .4 %
+    assert false <= 10  # of 100 at 5 %, more have a probability of 1.1 %; there are two or three
 
 
 def test_what_was_planted_counts_the_classes_of_references_too(tmp_path: Path) -> None:
