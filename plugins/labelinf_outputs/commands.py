@@ -45,7 +45,9 @@ _ROADS: dict[str, tuple[str, tuple[str, ...]]] = {  # what leads to an answer, w
 @click.option(
     "--column", required=True, metavar="NAME", shell_complete=column_of("table"), help="The column with the labels."
 )
-@click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to write.")
+@click.option(
+    "--into", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER", help="Where to write."
+)
 @click.option(
     "--share", type=Share(min=0, min_open=True, max=0.5), default=0.1, show_default=True, help="Of all records."
 )

@@ -1,8 +1,8 @@
 """Reads what a model said: probabilities, rounded or not, logits, or predicted classes, as its view declares.
 
 * **Probabilities**: CSV, one row per record, one column per class; the header, if any, names the classes (a first row
-  ``0,1,...,K-1`` is one). One column alone is the probability of the class that its header names, else of class 1.
-  Declared as rounded, no number may have more decimals, and rows need not sum to one exactly.
+  ``0,1,...,K-1``, or of the planted numbers, is one). One column alone is the probability of the class that its header
+  names, else of class 1. Declared as rounded, no number may have more decimals, and rows need not sum to one exactly.
 * **Logits**: the same with any finite numbers (log-probabilities are logits); one column alone is the log-odds of
   that class.
 * **Values**: one column of numbers below a header. What is said for a point of the grid is minus the squared distance
@@ -72,10 +72,10 @@ class Predictions:
             return self.class_names
         planned = planned or counted
         if len({planned, in_order(planned), tuple(sorted(planned))}) > 1:
+            hint = ", in the order of text (0, 1, 10, ...)" if {*planned} == {*counted} else ""
             raise InputError(
                 f"{path}: the columns of predictions are counted, 0..{len(counted) - 1}, and the classes have another "
-                f"order as text than as numbers: head each column with its class (0, 1, 2, ... in the order of text: "
-                f"0, 1, 10, ...), or write an .npz file with an array 'classes'."
+                f"order as text than as numbers: head each column with its class{hint}, or add 'classes' to the .npz."
             )
         return planned
 
