@@ -274,6 +274,7 @@ def test_labels_of_references_may_be_names_of_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "names.npz", probabilities=said[1:], labels=names[labels[1:]])
     np.savez(tmp_path / "wrong.npz", probabilities=said[1:], labels=np.char.add(names[labels[1:]], "?"))
     np.savez(tmp_path / "sure.npz", probabilities=np.eye(2, dtype=int)[labels[1:]], labels=labels[1:])
+    (tmp_path / "tenths.csv").write_text(csv_text(["no", "yes"], [["0.9", "0.1"]] * 30))
 
     one, two = (
         read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / f"{kind}.npz"))
@@ -283,8 +284,9 @@ def test_labels_of_references_may_be_names_of_classes(tmp_path: Path) -> None:
     assert one.references is not None
     assert two.references is not None
     assert np.array_equal(one.references.planted, two.references.planted)
-    sure = read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / "sure.npz")).references
-    assert sure is not None
-    assert np.array_equal(sure.log_probabilities.argmax(axis=2), labels[1:])
+    for name in ("p.csv", "tenths.csv"):
+        sure = read_planted(str(tmp_path / name), str(tmp_path / "c.csv"), str(tmp_path / "sure.npz")).references
+        assert sure is not None
+        assert np.array_equal(sure.log_probabilities.argmax(axis=2), labels[1:])
     with pytest.raises(InputError, match=r"whole numbers in 0\.\.1, or names of the classes"):
         read_planted(str(tmp_path / "p.csv"), str(tmp_path / "c.csv"), str(tmp_path / "wrong.npz"))
