@@ -411,12 +411,16 @@ def test_an_edge_of_a_ladder_is_a_step_or_half_of_one() -> None:
     assert _behind(Laddered(step=0.1)).ladder_edge == 0.1
 
 
+def added(model: NoiseModel, *, sticky: bool = False) -> AddedNoise:
+    return AddedNoise(model=model, magnification=1.0, jump=0.0, sticky=sticky, drawn_anew=True)
+
+
 def test_of_two_equal_budgets_the_one_that_never_fails_counts() -> None:
     """A delta that is given away for nothing is a worse guarantee."""
     facts = attrs.evolve(
         CLIPPED,
         label_epsilon=1.0,
-        noise=(AddedNoise(model=GridGaussian(scale=50.0)), AddedNoise(model=GridLaplace(scale=50.0))),
+        noise=(added(GridGaussian(scale=50.0)), added(GridLaplace(scale=50.0))),
     )
     for kept, stated in ((0.0, 0.01), (0.01, 0.0)):
         before = attrs.evolve(facts, label_delta=kept)
@@ -428,7 +432,7 @@ def test_where_nothing_is_promised_there_is_no_delta() -> None:
     promised = attrs.evolve(CLIPPED, label_epsilon=1.0, label_delta=0.1)
     moved = Moved(bound=1.0).after(promised)
     assert (moved.label_epsilon, moved.label_delta) == (math.inf, 0.0)
-    repeated = AddedNoise(model=GridLaplace(scale=50.0), sticky=True)
+    repeated = added(GridLaplace(scale=50.0), sticky=True)
     anew = Perturbed(epsilon=1.0, fresh=True).after(attrs.evolve(promised, noise=(repeated,)))
     assert (anew.label_epsilon, anew.label_delta) == (math.inf, 0.0)
 
@@ -495,7 +499,7 @@ def test_a_part_of_a_part_that_is_drawn_anew_is_a_part_of_all() -> None:
     coarse = attrs.evolve(CLIPPED, step=0.1, scored=0.1, label_epsilon=1.0, label_delta=0.1)
     assert Sampled(size=20).after(coarse).scored == 0.1
     assert Sampled(size=20).after(attrs.evolve(coarse, scored_fresh=True)).scored == 0.2
-    noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(AddedNoise(model=GridLaplace(scale=50.0)),)))
+    noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(added(GridLaplace(scale=50.0)),)))
     assert (noisy.label_epsilon, noisy.label_delta) == (math.inf, 0.0)
 
 
