@@ -322,6 +322,42 @@ START = ScoreFacts(n_records=100, n_classes=2, loss=LogLoss())
 CLIPPED = attrs.evolve(START, clip=0.1, least=0.1)
 
 
+def test_a_bare_scorer_is_known_whole_and_adds_nothing() -> None:
+    """A default that said more or less than this would be a claim that nobody made."""
+    nothing = dict.fromkeys(("noise_bound", "noise_std", "noise_factor", "jump", "rounding", "step", "grid"), 0.0)
+    nothing |= dict.fromkeys(("clip", "least", "unit", "label_delta", "ladder_step", "ladder_edge"), 0.0)
+    nothing |= dict.fromkeys(("answer_epsilon", "label_epsilon", "told_bits", "information", "highest"), math.inf)
+    nothing |= dict.fromkeys(("normalised", "noise_fresh", "label_fresh", "debiased", "scored_fresh", "ranked"), False)
+    nothing |= {"refuses": False, "known": True, "ordered": True, "lowest": -math.inf, "noise": (), "ladders": 0}
+    nothing |= dict.fromkeys(("magnification", "label_keep", "scored"), 1.0)
+    nothing |= dict.fromkeys(("averaged", "query_budget", "shared_budget"))
+    nothing |= {"n_records": 100, "n_classes": 2, "loss": LogLoss()}
+
+    assert attrs.asdict(START, recurse=False) == nothing
+    assert attrs.asdict(attrs.evolve(START, query_budget=7, shared_budget=9).unknown(), recurse=False) == {
+        **nothing,
+        **dict.fromkeys(("noise_bound", "noise_std", "jump", "magnification"), math.inf),
+        **{"known": False, "noise_fresh": True, "refuses": True, "query_budget": 7, "shared_budget": 9},
+    }
+
+
+def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
+    facts = attrs.evolve(CLIPPED, magnification=3.0, jump=0.25)
+
+    assert facts.shift == pytest.approx(3 * facts.span / 100)
+    assert facts.sensitivity == pytest.approx(facts.shift + 0.25)
+
+
+def test_noise_on_a_grid_that_nobody_rounded_to_moves_a_label_by_a_step_more() -> None:
+    """A score that is no multiple of the grid is rounded to it first: that may tell two labels apart."""
+    grid = GridLaplace(scale=1.0, step=0.25)
+    added = Added(model=grid).after(CLIPPED)
+
+    assert grid.grid > 0
+    assert added.jump == grid.grid
+    assert Added(model=grid).after(added).jump == grid.grid
+
+
 @attrs.frozen(kw_only=True)
 class Noise(NoiseModel):
     """Noise of which only numbers are asked."""
