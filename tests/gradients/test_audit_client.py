@@ -25,7 +25,7 @@ from labelinf_gradients.audit.change import flat
 from labelinf_gradients.audit.client import ClientAudit, audit_client
 from labelinf_gradients.audit.game import Together, guessed
 from labelinf_gradients.audit.saved import audit_saved
-from labelinf_gradients.audit.scale import Scale
+from labelinf_gradients.audit.scale import UpdateScale
 from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.game.own_network import load
@@ -116,12 +116,14 @@ def test_what_has_nothing_to_do_with_labels_is_no_leak(network: Perceptron, chan
 def test_scale_and_noise_of_updates_are_measured(network: Perceptron) -> None:
     rng, bunch = np.random.default_rng(1), load_bunch("digits")
 
-    def measured(change: Any) -> Scale:
+    def measured(change: Any) -> UpdateScale:
         def function(model: Any, x: Any, classes: Any) -> Any:
             return parts_of(network, change(flat(network.mean_gradient(x, np.eye(10)[classes]))))
 
         client = UserClient(function=function, name="mine", network=network)
-        return Scale.measured(client, network, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 4)
+        return UpdateScale.measured(
+            client, network, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 4
+        )
 
     plain = measured(lambda row: -0.25 * row)
     noisy = measured(lambda row: 2 * row + 0.01 * rng.normal(size=row.shape))

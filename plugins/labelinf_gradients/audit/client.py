@@ -17,7 +17,7 @@ from labelinf_core.specs import Builder
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, flat, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
-from labelinf_gradients.audit.scale import Scale
+from labelinf_gradients.audit.scale import UpdateScale
 from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.gradient import GradientOracle
@@ -159,11 +159,13 @@ def audit_client(
     private = others[: samples // size * size].reshape(-1, size)
     progress("measuring", 1)
     together = Together(client=client, clients=clients)
-    game = ClientGame(together=together, scale=Scale(), network=client.network, data=data, held=held, private=private)
+    game = ClientGame(
+        together=together, scale=UpdateScale(), network=client.network, data=data, held=held, private=private
+    )
     x, classes = game.own
     client(x[:batch], classes[:batch])  # which parameters it sends
     if game.headed:
-        game = attrs.evolve(game, scale=Scale.measured(client, client.network, x, classes, batch))
+        game = attrs.evolve(game, scale=UpdateScale.measured(client, client.network, x, classes, batch))
     sent = game.sent(data.labels[private])
     threat, *_ = game.threats(sent[0])
     oracle = game.oracle(threat, sent)

@@ -20,7 +20,7 @@ from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.audit.change import Shielded
 from labelinf_gradients.audit.readers import Looked, best_readers, look_at
-from labelinf_gradients.audit.scale import Scale
+from labelinf_gradients.audit.scale import UpdateScale
 from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import scaled
@@ -96,7 +96,7 @@ class ClientGame:
     """
 
     together: Together
-    scale: Scale
+    scale: UpdateScale
     network: Network
     data: LabelSet
     held: NDArray[np.intp]

@@ -19,13 +19,13 @@ from labelinf_gradients.audit.change import flat
 from labelinf_gradients.audit.updates import Update, format_seen
 from labelinf_gradients.game.networks import Network
 
-__all__ = ["Scale"]
+__all__ = ["UpdateScale"]
 
 _BATCHES = 8
 
 
 @attrs.frozen(kw_only=True)
-class Scale:
+class UpdateScale:
     """The size of a client's updates.
 
     Attributes:
@@ -50,7 +50,7 @@ class Scale:
         x: NDArray[Any],
         classes: NDArray[np.intp],
         batch: int,
-    ) -> Scale:
+    ) -> UpdateScale:
         """Return what is measured of batches of some records, half of them with other classes than their own.
 
         Args:
