@@ -341,6 +341,27 @@ def test_a_bare_scorer_is_known_whole_and_adds_nothing() -> None:
     }
 
 
+RANDOM: dict[str, float] = {"noise_std": 0.1, "noise_factor": 0.1, "label_keep": 0.9}
+
+
+@pytest.mark.parametrize(("name", "value"), [*RANDOM.items(), ("ladders", 1), ("known", False), ("scored", 0.5)])
+def test_any_one_draw_or_memory_makes_an_answer_more_than_a_function_of_labels_and_query(
+    name: str, value: float
+) -> None:
+    assert START.deterministic
+    assert not attrs.evolve(START, **{name: value}).deterministic
+
+
+def test_the_decimals_of_a_step_are_those_of_a_power_of_ten() -> None:
+    steps = {0.0: None, 0.001: 3, 0.1: 1, 1.0: 0, 100.0: -2, 0.25: None, 0.002: None}
+    assert {step: attrs.evolve(START, step=step).decimals for step in steps} == steps
+
+
+def test_who_computes_exactly_makes_no_error() -> None:
+    assert CLIPPED.error == 0
+    assert attrs.evolve(CLIPPED, rounding=0.5).error >= CLIPPED.span
+
+
 def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
     facts = attrs.evolve(CLIPPED, magnification=3.0, jump=0.25)
 
