@@ -359,7 +359,10 @@ def test_the_decimals_of_a_step_are_those_of_a_power_of_ten() -> None:
 
 def test_who_computes_exactly_makes_no_error() -> None:
     assert CLIPPED.error == 0
-    assert attrs.evolve(CLIPPED, rounding=0.5).error >= CLIPPED.span
+    for least in (0.1, 0.4):  # costs are taken for twice what they are, and those of a clip of 1/4 for no less
+        facts = attrs.evolve(CLIPPED, rounding=0.5, least=least)
+        assert facts.error == max(facts.loss.span(min(least, 0.25)), facts.largest)
+        assert facts.computed_apart(3.0, 0.25) == facts.moved(3.0, 0.25) + 6 * facts.error
 
 
 def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
