@@ -90,7 +90,9 @@ def audit_record(
     labels_first(y, "audit_record(y, run)")
     builder = Builder(Host.load())
     labels = None if y is None else handed(builder, label_set(y, features, groups))
-    found = RecordAudit(files=tuple(attacked_run(load(run).results, builder, full=full, labels=labels)))
+    found = RecordAudit(
+        files=tuple(attacked_run(load(run).results, builder, folder=Path(run), full=full, labels=labels))
+    )
     return AuditResult(
         report=found,
         decision=found,

@@ -34,10 +34,10 @@ def audit() -> None:
 def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: tuple[str, ...], **where: str) -> None:
     """Attack what a RUN on your own labels has written, as one who holds this software would.
 
-    Its results as JSON, CSV, page, JUnit and SARIF are searched for names that confirm a guess of the labels, and
-    their figures are solved for the labels. Needs the labels, to grade the guesses: where they were read, or else
-    --labels. Exits with status 1 when a file gives away more than the majority guess, 0 when no label is private, and 3
-    otherwise: attacks that fail prove nothing.
+    Its results as JSON, CSV, page, JUnit and SARIF, as they lie there or would be written, are searched for names that
+    confirm a guess of the labels, and their figures are solved for the labels. Needs the labels, to grade the guesses:
+    where they were read, or else --labels. Exits with status 1 when a file gives away more than the majority guess, 0
+    when no label is private, and 3 otherwise: attacks that fail prove nothing.
     """
     from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.runs import results_of
@@ -48,7 +48,7 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
     host = load_host(blocks)
     labels = labels_spec(host, **where) if where["labels"] else None
     with steps("attacking") as progress:
-        found = list(attacked_run(results, Builder(host), full=full, labels=labels, progress=progress))
+        found = list(attacked_run(results, Builder(host), folder=run, full=full, labels=labels, progress=progress))
     tell(found, _lines(found, full), as_json=as_json)
     ctx.exit(RecordAudit(files=tuple(found)).status)
 

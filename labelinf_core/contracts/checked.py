@@ -171,10 +171,12 @@ def the_function(asked: CheckQuestion, fits: Callable[[tuple[str, ...]], bool]) 
     """Return ``module:function`` of the one that is named, or of the one public function that fits.
 
     Raises:
-        InputError: Several do.
+        InputError: Several do, or none.
     """
     path = asked.path
     names = [asked.function] if asked.function else [n for n, needed in functions_in(path).items() if fits(needed)]
     if len(names) > 1:
         raise InputError(f"{path} has {len(names)} functions that can be meant; name one: {path}:{names[0]}.")
+    if not names:
+        raise InputError(f"no function of {path} needs just that; name the one that is meant: {path}:FUNCTION.")
     return f"{path.stem}:{names[0]}"

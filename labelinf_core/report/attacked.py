@@ -20,6 +20,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -30,6 +31,7 @@ from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.regular import read_regular
 from labelinf_core.evaluator.cells import Cell, Plan, digest_of
 from labelinf_core.evaluator.labels import label_sets, load_labels
 from labelinf_core.evaluator.play import TrialRunner
@@ -121,15 +123,18 @@ def attacked_run(
     results: Results,
     builder: Builder,
     *,
+    folder: Path | None = None,
     full: bool = False,
     labels: object = None,
     progress: Callable[[str, int], None] = lambda file, of: None,
 ) -> Iterator[Attacked]:
-    """Attack every file that a run writes, for each of its sets of private labels.
+    """Attack every file that a run has written, for each of its sets of private labels.
 
     Args:
         results: Of the run.
         builder: Builds the components, for the adversary too.
+        folder: Of the run: files that lie there are read as they are, whoever has written or changed them. Others are
+            attacked as a report would write them.
         full: Whether to attack the files with every detail.
         labels: Where the labels are now, as a spec, if not where they were read.
         progress: Called before every file with its name and how many there are.
@@ -139,11 +144,16 @@ def attacked_run(
     """
     names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
     files = {names.get(form, f"results.{form}"): "".join(write(results, full=full)) for form, write in FORMATS.items()}
-    known = label_sets(results.plan, builder)
-    if labels is not None:
-        data = load_labels(builder, labels, "--labels")
-        known[digest_of(data)] = data
+    if folder is not None and not full:
+        files = {name: _lying(folder / name, text) for name, text in files.items()}
     private = [facts for facts in results.plan.labels if not facts.public]
+    if labels is None:
+        known = label_sets(results.plan, builder)
+    else:
+        data = load_labels(builder, labels, "--labels")
+        known = {**label_sets(results.plan, builder), digest_of(data): data}
+        if private and digest_of(data) not in {facts.content for facts in private}:
+            known = {}  # those that are given are meant, wherever others were read
     for facts in private:
         if facts.content not in known:
             told = "are others" if labels is not None else "are not where they were read, or have changed"
@@ -154,6 +164,18 @@ def attacked_run(
         yield from attacked(
             files, results.plan, builder, known[facts.content], facts.digest, progress=progress, sets=len(private)
         )
+
+
+def _lying(path: Path, otherwise: str) -> str:
+    """Return the text of a file, or what it would be where it is not there.
+
+    Raises:
+        InputError: It cannot be read.
+    """
+    try:
+        return read_regular(path).decode("utf-8") if path.exists() else otherwise
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as text.") from error
 
 
 def attacked(
@@ -185,7 +207,10 @@ def attacked(
     adversary = _Adversary(bench=TrialRunner(builder=builder), data=data, counts=counts, plan=plan)
     for name, text in files.items():
         progress(name, sets * len(files))
-        found = readings(name, text, cells, title)
+        try:
+            found = readings(name, text, cells, title)
+        except (ValueError, KeyError, TypeError) as error:  # of a file that somebody has edited
+            raise InputError(f"{name} is no longer what a run writes: remove it, or have it written again.") from error
         assumed = list(islice(dict.fromkeys(_NAME.findall(text)), _NAMES)) or ["0" * 64]
         right = [int(np.sum(adversary.guess(found, each) == truth)) for each in assumed] if found else [0]
         majority = int(counts.max())

@@ -160,4 +160,6 @@ def _told(error: Exception) -> str:
     """Say why an import failed; other words than those of the import system may hold what the module had read."""
     if isinstance(error, ModuleNotFoundError):
         return f"there is no module {error.name!r}"
+    if isinstance(error, ImportError) and str(error).startswith("attempted relative import"):
+        return "it imports from its package (from . import ...): run this above that, and name it package.module"
     return f"it raised {type(error).__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import math
 import shutil
 from collections.abc import Iterator
@@ -66,7 +67,7 @@ def begin(
         key, codes = new_key(fresh.key), np.full(public.size, -1)
         if policy.public.flip:
             codes[public] = replaced(labels.codes[public], len(policy.board.classes), policy.public.flip, source)
-        SealedFiles(state=fresh, key=key).write_split(public=public, ids=_digest(labels.ids), codes=codes)
+        SealedFiles(state=fresh, key=key).write_split(public=public, ids=_digest(labels, key), codes=codes)
         Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock).close()
     return metric
 
@@ -78,8 +79,11 @@ def drawn(kept: SealedFiles, labels: PrivateLabels, policy: Policy) -> tuple[NDA
         InputError: The split cannot be read, was changed, or is of other labels.
     """
     public, ids, codes = kept.split("public", "ids", "codes")
-    if not np.array_equal(ids, _digest(labels.ids)):
-        raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
+    told = (_digest(labels, kept.key), _digest(labels, None))  # boards of 0.1 hold the ids' alone
+    if not any(np.array_equal(ids, each) for each in told):
+        raise InputError(
+            f"{policy.board.labels} has other ids or labels than when the board was begun. Restore the file."
+        )
     return public, np.where(public, codes, labels.codes) if policy.public.flip else labels.codes
 
 
@@ -127,5 +131,10 @@ def _whole(path: Path, state: State) -> Iterator[State]:
     aside.directory.rename(state.directory)
 
 
-def _digest(ids: tuple[str, ...]) -> NDArray[np.uint8]:
-    return np.frombuffer(hashlib.sha256("\0".join(ids).encode()).digest(), dtype=np.uint8)
+def _digest(labels: PrivateLabels, key: bytes | None) -> NDArray[np.uint8]:
+    """Return a digest of ids and labels under a key, or of the ids alone."""
+    held = "\0".join(labels.ids).encode()
+    if key is None:
+        return np.frombuffer(hashlib.sha256(held).digest(), dtype=np.uint8)
+    whole = held + b"\0\0" + labels.codes.astype("<i8").tobytes()
+    return np.frombuffer(hmac.new(derived(key, "labels"), whole, hashlib.sha256).digest(), dtype=np.uint8)

@@ -29,7 +29,7 @@ class BoardCheck:
         if asked.thing == "sklearn" or asked.thing.startswith(_PROGRAMS):
             return True
         if asked.path.suffix == ".py" and not asked.function:
-            return any(map(_scores, functions_in(asked.path).values()))
+            return any(map(_may_score, functions_in(asked.path).values()))
         return ":" in asked.thing and "model" not in asked.given and bool(asked.function or not asked.path.exists())
 
     def check(self, asked: CheckQuestion) -> Checked:
@@ -62,6 +62,11 @@ class BoardCheck:
             lines=(*lines(report), *remedy.lines()),
             deploy=None if remedy.worth is None else lambda folder: deployed_board(folder, asked, scorer, remedy),
         )
+
+
+def _may_score(needed: tuple[str, ...]) -> bool:
+    """Whether labels and predictions are among parameters of such names, whatever else is needed."""
+    return {ArgumentRole.LABELS, ArgumentRole.PREDICTIONS} <= set(roles_of(needed).values())
 
 
 def _scores(needed: tuple[str, ...]) -> bool:

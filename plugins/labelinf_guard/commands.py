@@ -300,4 +300,6 @@ def _verified(found: Verified) -> list[str]:
         f"spent {found.spent / 1024:.1f} bits, reserved {found.reserved / 1024:.1f}, budget {budget}",
         *([f"certificate: {found.proved}, as when the board was begun"] if found.proved else []),
     ]
-    return [*lines, *(f"WRONG  {fault}." for fault in found.faults)] if found.faults else [*lines, "all of it follows"]
+    if found.faults:
+        return [*lines, *(f"WRONG  {fault}." for fault in found.faults)]
+    return [*lines, "all of it follows, from the ledger alone: board.toml and the labels are not read"]

@@ -66,6 +66,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
         "head": board.ledger.head,
+        "ahead": board.ledger.ahead / 3.6e6,
         "others": board.others(),
     }
 
@@ -105,8 +106,18 @@ def sections(found: Mapping[str, Any]) -> dict[str, list[str]]:
         "The board": found["board"],
         "Certificate": found["certificate"],
         "Arithmetic": found["arithmetic"],
-        "Ledger": [*beside(found["others"]), f"head {found['head']}"],
+        "Ledger": [*beside(found["others"]), *_ahead(found["ahead"]), f"head {found['head']}"],
     }
+
+
+def _ahead(hours: float) -> list[str]:
+    """Say that the ledger's days are not the clock's; nothing of what a running clock is off."""
+    if hours < 1:
+        return []
+    return [
+        f"NOTE: the ledger is {hours:.1f} hours ahead of this machine's clock, which was wrong when a submission came. "
+        "Quotas of a day count by the ledger until the clock has caught up."
+    ]
 
 
 def about(board: Board) -> dict[str, str]:

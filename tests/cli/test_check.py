@@ -300,6 +300,7 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["client"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
         (["board", "solution.csv"], "name the one with the labels"),
         (["solution.txt"], "is none of what can be checked: "),
+        (["weighted", "solution.csv"], "name the one that is meant"),
         (["two", "solution.csv"], "has 2 functions that can be meant; name one"),
         (["board", "solution.csv", "--deploy", "."], ". is there already; name a new folder."),
         (["board", "solution.csv", "--deploy", "mine.html/kept"], "no folder can be made in "),
@@ -310,6 +311,8 @@ def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], sai
     Path("mine.html").write_text("mine")
     Path("solution.txt").write_text("")
     Path("two.txt").write_text("two_boards")
+    Path("weighted.txt").write_text("weighted_board")
+    Path("weighted_board.py").write_text("def score(y_true, y_pred, sample_weight): ...\n")
     Path("two_boards.py").write_text(f"{OWN}\ndef other(y, p): ...\n")
     arguments = [
         f"{module(name)}.py" if Path(f"{name}.txt").is_file() and "." not in name else name for name in arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from labelinf_core.contracts.errors import InputError
 from labelinf_guard.audit import odometer
 from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.certificate.gain import game_line
@@ -82,6 +84,35 @@ def test_labels_that_were_changed_since_are_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_sealed_labels_that_were_changed_are_refused_and_a_board_of_0_1_still_opens(tmp_path: Path) -> None:
+    """Nobody's answers follow the sealed labels: without a digest the final scores would be of other ones."""
+    labels = np.random.default_rng(3).integers(0, 2, 40)
+    board = begin(tmp_path, labels, "[public]\nshare = 0.5\n[release]\ndecimals = 2\n")
+    at = int(np.flatnonzero(~board.public)[0])
+    board.close()
+    text = (tmp_path / "labels.csv").read_text()
+    (tmp_path / "labels.csv").write_text(text.replace(f"r{at:04d},{labels[at]}", f"r{at:04d},{1 - labels[at]}"))
+
+    with pytest.raises(InputError, match="other ids or labels than when the board was begun"):
+        Board.open(tmp_path / "board.toml")
+
+    (tmp_path / "labels.csv").write_text(text)
+    with closing(Board.open(tmp_path / "board.toml", clock=StepClock())) as again:
+        assert again.public.sum() == board.public.sum()
+
+
+def test_a_ledger_that_is_ahead_of_the_clock_says_so(tmp_path: Path) -> None:
+    labels = np.random.default_rng(3).integers(0, 2, 40)
+    board = begin(tmp_path, labels, "[public]\nshare = 0.5\n[release]\ndecimals = 2\n")
+    assert "ahead" not in "\n".join(shown(status_of(board, seconds=1)))
+    board.ledger.clock.wait(3 * 86_400_000)
+    send(board, labels)
+    board.close()
+
+    with closing(Board.open(tmp_path / "board.toml", clock=StepClock())) as late:
+        assert "the ledger is 72.0 hours ahead of this machine's clock" in "\n".join(shown(status_of(late, seconds=1)))
+
+
 def test_the_odometer_is_below_the_charge_and_no_game_beats_its_line(tmp_path: Path) -> None:
     """B5 by play: signs of noisy comparisons, guessed by their sums."""
     n, games, beaten, bits, charges = 48, 3, 0, [], []

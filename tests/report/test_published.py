@@ -160,6 +160,33 @@ def test_the_audit_of_a_record_says_which_files_give_labels_away(
     assert status == 1
     assert files["results.json"]["names"] > files["results.csv"]["names"] > 0
 
+    with monkeypatch.context():  # what lies there is attacked, and not what a report would write
+        whole = CliRunner().invoke(main, ["report", str(tmp_path / "run"), "--full", "--format", "json"]).stdout
+        (tmp_path / "run" / "results.json").write_text(whole)
+        done = CliRunner().invoke(main, ["audit", "record", str(tmp_path / "run"), "--json"])
+        assert done.exit_code == 1
+        assert {item["file"] for item in json.loads(done.stdout) if item["names"]} == {"results.json"}
+        (tmp_path / "run" / "results.json").write_text("{}")
+        assert (
+            "no longer what a run writes" in CliRunner().invoke(main, ["audit", "record", str(tmp_path / "run")]).stderr
+        )
+
+
+@pytest.mark.long
+def test_labels_that_are_given_are_meant_though_others_are_where_they_were_read(
+    tmp_path: Path, builder: Builder
+) -> None:
+    labels = np.random.default_rng(5).permutation(np.repeat([0, 1], [6, 9]))
+    played(tmp_path / "run", planned(tmp_path, builder, labels, ["majority"], 1, (1,)), builder)
+    (tmp_path / "others.csv").write_text("y\n" + "".join(f"{1 - label}\n" for label in labels))
+
+    done = CliRunner().invoke(
+        main, ["audit", "record", str(tmp_path / "run"), "--labels", str(tmp_path / "others.csv")]
+    )
+
+    assert done.exit_code == 2
+    assert "of this run are others" in done.stderr
+
 
 def test_a_digest_without_its_key_confirms_no_guess(tmp_path: Path, builder: Builder) -> None:
     """Brute force of twelve labels: the old digest names them among all, nothing that is published does now."""

@@ -305,6 +305,11 @@ class Ledger:
         self._ahead += max(0, self.book.time - self.clock.now() - self._ahead)
         return self.clock.now() + self._ahead
 
+    @property
+    def ahead(self) -> int:
+        """How far the ledger's time is before the clock's: a submission was taken while the clock was wrong."""
+        return max(0, self.book.time - self.clock.now())
+
     def beat(self, entry: LedgerEntry) -> int:
         """Return when the clock will say that an entry's beat has come."""
         self._now()

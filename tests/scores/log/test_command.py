@@ -61,6 +61,16 @@ def audit(board: Board, *more: str, labels: bool = True, metric: str = "roc_auc"
     return CliRunner().invoke(main, arguments, catch_exceptions=False)
 
 
+def test_the_index_that_pandas_writes_is_the_ids(board: Board) -> None:
+    for path in [*Path(board["folder"]).glob("*.csv"), Path(board["labels"])]:
+        path.write_text(path.read_text().replace("id,", ",", 1))
+
+    result = audit(board)
+
+    assert result.exit_code == 1, result.output
+    assert "40 labels are DETERMINED (proved)" in result.output
+
+
 def test_the_host_learns_what_her_board_gave_away(board: Board) -> None:
     result = audit(board)
 

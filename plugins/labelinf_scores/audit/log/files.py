@@ -216,6 +216,8 @@ def _table(path: str, id_column: str) -> _Table:
     alike = [name for name in columns if name.lower() == id_column.lower()]
     if id_column not in columns and len(alike) == 1:
         id_column = alike[0]  # Id, ID
+    elif id_column not in columns and not next(iter(columns)):
+        id_column = ""  # the index that pandas writes has no name
     has_ids, n_rows = id_column in columns, len(next(iter(columns.values())))
     ids = columns.pop(id_column, [str(row) for row in range(n_rows)])
     if len(set(ids)) != len(ids):

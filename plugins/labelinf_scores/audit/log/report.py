@@ -355,7 +355,8 @@ def _found(found: Likely, submissions: int) -> Iterator[str]:
         f"LIKELY: {found.right} of {n} labels right ({found.right / n:.1%}), a blind guess {found.blind:.1%}, "
         f"{vote}a placebo {found.placebo / n:.1%}; counted by the host's labels, which the search never saw"
     )
-    fits = "fits every answer" if found.fits else "does not fit every answer"
+    which = "every answer" if found.used == submissions else "every answer that was searched"
+    fits = f"fits {which}" if found.fits else f"does not fit {which}"
     yield f"  the best of its ends {fits}; {found.ends} end as well, and agree on {found.same} labels"
     few = "" if found.used == submissions else f", so that {found.used} of {submissions} answers were searched"
     yield (f"  {found.calls} of {found.granted} simulations{few}; --simulations grants more, or fewer")
