@@ -53,6 +53,10 @@ from labelinf_scores.game.effects import (
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.base import ScoredMetric
+from labelinf_scores.metrics.readings.counts import Accuracy
+from labelinf_scores.metrics.readings.ranks import RocAuc
+from labelinf_scores.metrics.unadditive import Unadditive
 
 BUILDER = Builder(Host.load())
 LABELS = LabelSet(labels=np.arange(100) % 2, class_names=("a", "b"), title="made", provenance="made")
@@ -363,6 +367,19 @@ def test_who_computes_exactly_makes_no_error() -> None:
         facts = attrs.evolve(CLIPPED, rounding=0.5, least=least)
         assert facts.error == max(facts.loss.span(min(least, 0.25)), facts.largest)
         assert facts.computed_apart(3.0, 0.25) == facts.moved(3.0, 0.25) + 6 * facts.error
+
+
+@pytest.mark.parametrize("some", [{}, {"scored": 0.5}, {"averaged": 50}, {"label_keep": 0.9}], ids=str)
+@pytest.mark.parametrize("metric", [RocAuc(), Accuracy()], ids=lambda metric: type(metric).__name__)
+def test_noise_proves_nothing_where_labels_decide_whether_there_is_a_score(
+    metric: ScoredMetric, some: dict[str, float]
+) -> None:
+    """Of some records, or perturbed, labels may be of one class: then an AUC has none, and an accuracy has one."""
+    noise = (added(GridLaplace(scale=50.0)),)
+    facts = attrs.evolve(START, loss=Unadditive(metric=metric, n_records=100), noise=noise, **some)
+
+    assert bool(list(facts.private_noise())) == (not some or isinstance(metric, Accuracy))
+    assert (facts.answer_price < math.inf) == bool(list(facts.private_noise()))
 
 
 def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
