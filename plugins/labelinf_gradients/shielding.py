@@ -34,7 +34,8 @@ _BEFORE = (
     "li.shield takes as before what training began with: the model, or its parameters, by the names or in the order of "
     "the update, and in its shapes."
 )
-MISTAKES = (_NUMBERS, _ARRAYS, _BEFORE)  #: all that is ever said of a mistake: nothing of what was given
+_SAME = "li.shield: before is the very model that was trained, so that nothing has changed; copy it before training."
+MISTAKES = (_NUMBERS, _ARRAYS, _BEFORE, _SAME)  #: all that is ever said of a mistake: nothing of what was given
 
 _WATCH: contextvars.ContextVar[list[Passed] | None] = contextvars.ContextVar("shielded", default=None)
 
@@ -92,7 +93,7 @@ def shielded(update: Any, *, norm: float, multiplier: float, before: Any = None)
     whole = np.concatenate([part.ravel() for part in parts])
     row = stage.release(stage.examples(whole[None], ())[0], ())
     pieces = np.split(row, np.cumsum([part.size for part in parts])[:-1])
-    arrays = [own.reshape(part.shape) for own, part in zip(pieces, parts, strict=True)]
+    arrays = [own.reshape(part.shape).copy() for own, part in zip(pieces, parts, strict=True)]  # no view of the others
     sent = dict(zip(update, arrays, strict=True)) if isinstance(update, Mapping) else arrays
     watch = _WATCH.get()
     if watch is not None:
@@ -108,14 +109,17 @@ def _changed(update: Any, before: Any) -> Any:
         InputError: They are not those of before.
     """
     old, new = _named(before), _named(update)
-    if isinstance(update, Sequence) and len(update) == len(old):
-        new = dict(zip(old, update, strict=True))
-    elif isinstance(update, Sequence) and hasattr(before, "state_dict"):  # with buffers, which are left out
-        new = dict(zip(before.state_dict(), update, strict=False))
-    pairs = {name: (_numbers(part), _numbers(old[name])) for name, part in new.items() if name in old}
-    if not pairs or any(part.shape != own.shape for part, own in pairs.values()):
+    if isinstance(update, Sequence):
+        orders = [list(old)]
+        if hasattr(before, "named_parameters"):  # with those that are not trained, or with buffers: both are left out
+            orders += [[name for name, _ in before.named_parameters()], list(before.state_dict())]
+        new = next((dict(zip(names, update, strict=True)) for names in orders if len(names) == len(update)), {})
+    pairs = [(name, as_array(part), as_array(old[name])) for name, part in new.items() if name in old]
+    if not pairs or any(part.shape != own.shape for _, part, own in pairs):
         raise InputError(_BEFORE)
-    changes = {name: part - own for name, (part, own) in pairs.items()}
+    if any(np.may_share_memory(part, own) for _, part, own in pairs):  # its change would be 0 for ever
+        raise InputError(_SAME)
+    changes = {name: _numbers(part) - _numbers(own) for name, part, own in pairs}
     return list(changes.values()) if isinstance(before, Sequence) else changes
 
 

@@ -19,7 +19,9 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bunches import load_bunch
-from labelinf_gradients.audit.client import ClientAudit, audit_client
+from labelinf_gradients.audit.asked import ClientQuestion
+from labelinf_gradients.audit.asked import audited as asked
+from labelinf_gradients.audit.client import ClientAudit
 from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.audit.words import _costs, _stopped, answer, lines
 from labelinf_gradients.defences.clipping import ClippedGaussian
@@ -159,7 +161,7 @@ class Told(dict[str, Any]):
     """A mapping with an attribute."""
 
 
-@pytest.mark.parametrize("carry", ["attribute", "column order", "view", "name"])
+@pytest.mark.parametrize("carry", ["attribute", "column order", "view", "name", "tail"])
 def test_what_carries_more_than_numbers_came_out_of_no_shield(carry: str) -> None:
     """Each of these is written as the same numbers under the same names, and tells a label all the same."""
 
@@ -176,6 +178,8 @@ def test_what_carries_more_than_numbers_came_out_of_no_shield(carry: str) -> Non
             sent[first] = np.asfortranarray(sent[first])
         elif carry == "view":
             sent[first] = np.concatenate([sent[first], np.full_like(sent[first], classes[0])], axis=1)[:, : X.shape[1]]
+        elif carry == "tail":
+            sent[first] = np.append(sent[first], classes[0])[:-1].reshape(sent[first].shape)
         else:
             sent = {Name(name): part for name, part in sent.items()}
         return sent
@@ -202,6 +206,13 @@ def test_a_before_that_does_not_fit_is_one_sentence(before: Any) -> None:
         li.shield([np.ones(3)], before=before, norm=1, multiplier=1)
 
 
+def test_a_model_that_is_its_own_before_is_refused() -> None:
+    """Its change is 0, so that noise alone would be sent for ever, and nobody would notice."""
+    weights = [np.ones(3), np.ones(2)]
+    with pytest.raises(InputError, match="before is the very model that was trained"):
+        li.shield(weights, before=weights, norm=1, multiplier=1)
+
+
 def earlier(kept: list[Any], sent: Any) -> Any:
     """Send the update before."""
     kept.append(sent)
@@ -213,6 +224,18 @@ def momentum(kept: list[Any], sent: Any) -> Any:
     return kept[0]
 
 
+def first_ever(kept: list[Any], sent: Any) -> Any:
+    """Add the first update of all to every other: full after one call, and never changed again."""
+    kept[:] = kept or [sent]
+    return {name: part + kept[0][name] for name, part in sent.items()}
+
+
+def rehearsed(kept: list[Any], sent: Any) -> Any:
+    """Add what a memory of 64 updates holds, which is full before an audit is half over."""
+    kept += [sent] if len(kept) < 64 else []
+    return {name: part + sum(one[name] for one in kept) for name, part in sent.items()}
+
+
 def every_third(kept: list[Any], sent: Any) -> Any:
     """Send the sum of three updates at every third call, and nothing at the others."""
     kept.append(sent)
@@ -222,7 +245,7 @@ def every_third(kept: list[Any], sent: Any) -> Any:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("keep", [earlier, momentum, every_third])
+@pytest.mark.parametrize("keep", [earlier, momentum, first_ever, rehearsed, every_third])
 def test_what_is_kept_between_calls_takes_the_proof_back(keep: Callable[[list[Any], Any], Any]) -> None:
     """A shield hides one update about a record: the same record in a later one is a second answer."""
     kept: list[Any] = []
@@ -242,9 +265,13 @@ def audited(seed: int = 0, change: Callable[[Any], Any] = lambda sent: sent) -> 
     def update(model: Any, x: Any, classes: Any) -> Any:
         return li.shield(change(network.mean_gradient(x, np.eye(10)[classes])), norm=1, multiplier=3)
 
-    client = UserClient(function=update, name="mine", network=network)
-    settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(seed)}
-    return audit_client(client, data, Builder(Host.load()), samples=32, batch=1, **settings)
+    def model(n_inputs: int, n_classes: int) -> Any:
+        return list(network.parameters.values())
+
+    settings: dict[str, Any] = {"own": 100, "gain": 0.1, "samples": 32, "seed": seed}
+    found = asked(ClientQuestion(client=update, model=model, data=data, builder=Builder(Host.load()), **settings))
+    assert isinstance(found, ClientAudit)
+    return found
 
 
 @pytest.mark.long
@@ -290,9 +317,12 @@ def test_what_beats_a_shield_takes_its_proof_back() -> None:
 
 
 def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_all_clear_back() -> None:
+    sent: dict[str, Any] = {}
+
     def told(beside: Callable[[Any], Any]) -> bool:
         def update(model: Any, x: Any, classes: Any) -> Any:
-            return {**dict(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True)), **beside(classes)}
+            sent.update(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True))
+            return {**sent, **beside(classes)}
 
         client = UserClient(function=update, name="mine", network=NETWORK)
         for row in range(2):
@@ -301,6 +331,8 @@ def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_
 
     assert not told(lambda classes: {})
     assert not told(lambda classes: {"n": len(classes), "mean": np.zeros(2)})
+    first, second = list(NETWORK.parameters)[:2]
+    assert told(lambda classes: {"which": (sent[first], sent[second])[classes[0] % 2]})
     for more in (
         lambda y: {"n": y[0]},
         lambda y: {"n": [str(y[0])]},

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -12,7 +15,9 @@ from numpy.typing import ArrayLike
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.doing import say
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.plugin.worker import apart
+from labelinf_core.evaluator.game import columns_of, labels_spec
+from labelinf_core.evaluator.labels import load_labels
+from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder
 from labelinf_core.specs.own_code import name_of, watched_function
 from labelinf_gradients.audit.client import ClientAudit, audit_client
@@ -22,7 +27,9 @@ from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.own_network import load
 from labelinf_gradients.recovery.tensors import FORMATS
 
-__all__ = ["ClientQuestion", "audited", "is_saved"]
+__all__ = ["ClientQuestion", "audited", "is_saved", "records_of"]
+
+_FIRST, _AGAIN = 100, 8  # updates about other records, and those that are asked for twice
 
 
 @attrs.frozen(kw_only=True)
@@ -55,6 +62,27 @@ class ClientQuestion:
     own: int = 300
     seed: int = 0
     aligned: bool = False
+
+
+def records_of(builder: Builder, table: str, column: str, what: str) -> LabelSet:
+    """Return labels with the records that a client trains on: of a table all other columns, of arrays ``features``.
+
+    Args:
+        builder: Builds the label source.
+        table: A file, or a label source by its name; empty: scikit-learn's digits.
+        column: Of the labels.
+        what: What a message calls it.
+
+    Raises:
+        InputError: They cannot be had.
+    """
+    features, arrays = "", columns_of(builder.host, table)
+    if Path(table).suffix == ".npz":
+        features = next((name for name in ("features", "x", "X") if name in arrays), "")
+    elif len(arrays) > 1 and column:
+        features = "*"
+    spec = labels_spec(builder.host, table or "digits", column=column, features=features)
+    return load_labels(builder, spec, what)
 
 
 def is_saved(client: object) -> bool:
@@ -104,4 +132,23 @@ def audited(asked: ClientQuestion) -> ClientAudit | Saved:
             progress=lambda name, total: say(name, 0, total),
         )
 
-    return apart(f"client {name}", play, once=False, parts=True)
+    found = apart(f"client {name}", play, once=False, parts=True)
+    return found if found.shield is None else attrs.evolve(found, repeats=_repeats(client, data, asked.batch))
+
+
+def _repeats(client: UserClient, data: LabelSet, batch: int) -> bool:
+    """Whether what goes into a shield is the same for the same records, whatever else the client was asked before.
+
+    Two copies of this process, in which the client was asked nothing yet, ask it: one about some records, the other
+    about many others first, and then about the same ones, the last one first. What is kept, counted, summed or filled
+    once comes out of step. Where no process can be copied, nobody knows.
+    """
+    if watch.worker or not hasattr(os, "fork"):
+        return False
+    x = scaled(data)
+    rows = np.arange((_FIRST + _AGAIN) * batch).reshape(-1, batch) % len(x)
+    batches = [(x[part], data.labels[part]) for part in rows]
+    others, same = batches[:_FIRST], batches[_FIRST:]
+    asked = (same, [*others, *reversed(same)])
+    one, other = (apart(f"client {client.name}", partial(client.shielded, of), once=False) for of in asked)
+    return one == other[: -_AGAIN - 1 : -1] and all(len(given) == 1 for given in one)

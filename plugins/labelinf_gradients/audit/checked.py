@@ -11,10 +11,8 @@ from pathlib import Path
 from labelinf_core.contracts.checked import Checked, CheckQuestion, functions_in, the_function
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.game import labels_spec
-from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.specs.own_code import copy_code
-from labelinf_gradients.audit.asked import ClientQuestion, audited
+from labelinf_gradients.audit.asked import ClientQuestion, audited, records_of
 from labelinf_gradients.audit.client import ClientAudit
 from labelinf_gradients.audit.words import answer, lines
 from labelinf_gradients.game.clients import scaled
@@ -43,21 +41,25 @@ class ClientCheck:
             InputError: The model is missing, or something cannot be used.
         """
         model = asked.needed("model", "which function makes the client's model, f(n_inputs, n_classes)")
-        named = labels_spec(asked.builder.host, asked.table or "digits", column=asked.column)
-        data = load_labels(asked.builder, named, "the table of labels")
+        data = records_of(asked.builder, asked.table, asked.column, "the table of labels")
         name = the_function(asked, _trains) if asked.path.suffix == ".py" else asked.thing
         half = data.n_records // 2
-        found = audited(
-            ClientQuestion(
-                client=name,
-                model=model,
-                data=data,
-                builder=asked.builder,
-                gain=asked.given["gain"],
-                samples=min(_SAMPLES, half),
-                own=min(_OWN, half),
-            )
+        question = ClientQuestion(
+            client=name,
+            model=model,
+            data=data,
+            builder=asked.builder,
+            gain=asked.given["gain"],
+            samples=min(_SAMPLES, half),
+            own=min(_OWN, half),
         )
+        closer = asked.command("labelinf", "audit", "client", name, "--model", model)
+        try:
+            found = audited(question)
+        except InputError as error:
+            if " fails: " not in str(error):
+                raise
+            raise InputError(f"{error} It was asked about one record; {closer} --batch 8 asks about more.") from error
         labels = ["--labels", asked.table, *(("--column", asked.column) if asked.column else ())] if asked.table else []
         return Checked(
             what=f"{name}, {data.title}",
@@ -131,7 +133,8 @@ def _deployer(
         )
         then = ["labelinf", "check", str(shielded), "--model", model]
         _see_that_it_runs(folder, model, data)
-        return f"written: {shielded}: its function client is yours with the noise", shlex.join(then)
+        sends = ", and sends the changes of the parameters, not new ones" if found.new else ""
+        return f"written: {shielded}: its function client is yours with the noise{sends}", shlex.join(then)
 
     return deploy
 

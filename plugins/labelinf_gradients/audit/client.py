@@ -75,8 +75,8 @@ class ClientAudit(AuditDecision):
         shield: What every update came out of, where the client has that change already; ``allows`` is of it then.
         enough: Whether that leaves any attack no more than was asked for.
         tells_more: Whether something that is no parameter was sent as well, and differed; nobody looked at it.
-        repeats: Whether what goes into its shield is the same for the same records, asked again among others; a shield
-            hides one update about a record, and none of what was kept for a later one.
+        repeats: Whether what goes into its shield is the same for the same records, whatever else the client was asked
+            before; a shield hides one update about a record, and none of what was kept for a later one.
         new: Whether it sends new parameters or the trained module, and no change of them.
         headed: Whether it sends a last layer with a row for every class; otherwise most attacks cannot be played.
     """
@@ -211,9 +211,8 @@ def audit_client(
     shield = next(iter(client.shields)) if len(client.shields) == 1 and not client.tells_more else None
     if shield is not None:
         allows = allowed(shield.multiplier, threat, clients)
-        repeats = client.repeats([(x[rows], classes[rows]) for rows in _probed(x, batch)])
         enough = allows <= threat.baseline + gain
-        return attrs.evolve(found, shield=shield, allows=allows, enough=enough, repeats=repeats)
+        return attrs.evolve(found, shield=shield, allows=allows, enough=enough)
     if math.isinf(multiplier):
         return found
     own_updates = _own_updates(game, batch)
@@ -270,12 +269,8 @@ def _control(
 def _own_updates(game: ClientGame, batch: int) -> list[Update]:
     """Return updates about the adversary's own records: a norm that was taken from private ones would tell of them."""
     x, classes = game.own
-    return [game.together.client(x[rows], classes[rows]) for rows in _probed(x, batch)]
-
-
-def _probed(x: NDArray[np.float64], batch: int) -> NDArray[np.intp]:
-    """Return the rows of some batches of own records."""
-    return np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
+    rows = np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
+    return [game.together.client(x[own], classes[own]) for own in rows]
 
 
 def _tried(

@@ -61,16 +61,14 @@ def client(
     Exits with status 1 when labels come out, 0 when it is proved that its li.shield lets through no more than --gain
     allows, 3 when neither is shown, and 4 when an attack failed and none got anything.
     """
-    from labelinf_core.evaluator.game import labels_spec
-    from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
-    from labelinf_gradients.audit.asked import ClientQuestion, audited
+    from labelinf_gradients.audit.asked import ClientQuestion, audited, records_of
 
     builder = Builder(load_host(blocks))
     asked = ClientQuestion(
         client=client,
         model=model,
-        data=load_labels(builder, labels_spec(builder.host, labels or "digits", column=column), "--labels"),
+        data=records_of(builder, labels or "", column, "--labels"),
         builder=builder,
         gain=gain,
         samples=samples,

@@ -101,19 +101,14 @@ class UserClient:
                     raise InputError(f"client {self.name!r} fails: {error}") from error
                 raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
 
-    def repeats(self, batches: Sequence[tuple[NDArray[Any], NDArray[np.intp]]]) -> bool:
-        """Whether what goes into its shield is the same for the same records, whatever it was asked in between.
-
-        They are asked in their order, then again from the last to the first but for one more call between: what is
-        kept, summed or counted comes out of step. Global generators begin alike at every call.
-        """
-        asked = [*range(len(batches)), 0, *reversed(range(len(batches)))]
-        found: dict[int, set[bytes]] = {}
-        for at in asked:
+    def shielded(self, batches: Sequence[tuple[NDArray[Any], NDArray[np.intp]]]) -> list[list[bytes]]:
+        """Return a digest of what goes into its shield about every batch, global generators beginning alike at each."""
+        found = []
+        for batch in batches:
             with seeded(0):
-                _, passed = self._called(*batches[at])
-            found.setdefault(at, set()).update(each.given for each in passed)
-        return all(len(given) == 1 for given in found.values())
+                _, passed = self._called(*batch)
+            found.append([each.given for each in passed])
+        return found
 
     def _shield(self, sent: Any, update: Update, passed: list[Passed]) -> ClippedGaussian | None:
         """Return what an update came out of; None where more was done than rounding it or adding the public module.
@@ -166,9 +161,9 @@ def _plain(sent: Any) -> bool:
 
 def _plain_array(part: Any) -> bool:
     if type(part) is np.ndarray:
-        return bool(part.flags.c_contiguous)
+        return bool(part.flags.c_contiguous and part.base is None)
     torch = sys.modules.get("torch")
-    if torch is None or type(part) not in (torch.Tensor, torch.nn.Parameter) or part.__dict__:
+    if torch is None or type(part) is not torch.Tensor or part.__dict__ or part.requires_grad or part.grad is not None:
         return False
     return bool(part.is_contiguous() and part.untyped_storage().nbytes() == part.numel() * part.element_size())
 
@@ -227,11 +222,9 @@ def _beside(sent: Any, network: Network) -> Mapping[str, Any]:
         sent = dict(zip(next(names for names in _orders(network) if len(names) == len(sent)), sent, strict=True))
     if not set(map(str, sent)) & set(network.parameters):
         return {}
-    own = [_digest({"": value}) for name, value in sent.items() if str(name) in network.parameters]
+    own = {_digest({"": value}): str(name) for name, value in sent.items() if str(name) in network.parameters}
     others = {str(name): value for name, value in sent.items() if str(name) not in network.parameters}
-    return {
-        name: value for name, value in others.items() if _digest({"": value}) not in own
-    }  # tied ones have two names
+    return {name: own.get(_digest({"": value}), value) for name, value in others.items()}  # which one a tied one is
 
 
 def _written(sent: Any) -> str:

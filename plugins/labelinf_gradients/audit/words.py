@@ -72,8 +72,8 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     what = f"li.shield({numbers}), out of which every update of this audit came"
     if not found.repeats:
         return (
-            f"nothing known: what goes into {what}, is not the same when the same records come again. It draws from a "
-            "generator of its own, or keeps something between calls, which one shield does not hide"
+            f"nothing known: what goes into {what}, is not seen to be the same when the same records come again. The "
+            "client draws from a generator of its own, or keeps something between calls, which one shield does not hide"
         )
     if found.refuted:
         return (
