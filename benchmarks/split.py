@@ -2,7 +2,7 @@
 
 Usage::
 
-    python benchmarks/split.py certificate    # 1 000 games a line with labels outside the solver's assumptions
+    python benchmarks/split.py certificate    # 1 000 games a line outside the solver's assumptions
     python benchmarks/split.py attacks        # breast-cancer and digits, every defence: canaries read
     python benchmarks/split.py placebo        # natural labels: completion, features alone, task reassignment
     python benchmarks/split.py state          # V15: a label from the OTHER records' noised gradients; V14's ceiling
@@ -37,7 +37,7 @@ from labelinf_split.game.view import Side
 from labelinf_split.recovery import Solved, solve_step
 
 BUILDER = Builder(Host.load())
-OUTSIDE = ("smoothing", "features", "scale", "wide top", "K > d + 1")
+OUTSIDE = ("smoothing", "features", "scale", "wide top", "near-copies", "K > d + 1")
 
 
 def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
@@ -47,7 +47,11 @@ def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
     if kind == "K > d + 1":
         n_classes, width = n_classes + 2, 1 + n_classes // 3
     top, z = rng.standard_normal((n_classes, width)), rng.standard_normal((n, width))
-    labels, logits, scale = rng.integers(0, n_classes, n), z @ top.T, 1.0
+    labels = rng.integers(0, n_classes, n)
+    if kind == "near-copies":  # of one person more than there are classes, at most
+        who, apart = rng.integers(0, n_classes + 1, n), 10.0 ** rng.uniform(-9, -3) * rng.standard_normal(z.shape)
+        z, labels = z[who] * (1 + apart), labels[who]
+    logits, scale = z @ top.T, 1.0
     soft = np.eye(n_classes)[labels]
     if kind == "smoothing":
         share = 10.0 ** rng.uniform(-3, -0.3)
@@ -104,8 +108,7 @@ DEFENCES += ("cut-levels(step=0, limit=0.1)", "cut-gaussian(scale=4)", "cut-labe
 
 def attacks(runs: int = 3) -> None:
     """Print canaries read, every attack by itself: no best of several is taken."""
-    sets = (BreastCancer().load(), Digits().load())
-    for data, top, defence in itertools.product(sets, Side, DEFENCES):
+    for data, top, defence in itertools.product((BreastCancer().load(), Digits().load()), Side, DEFENCES):
         try:
             played = [play(data, defence, seed, top=top, label_features=True, epochs=20) for seed in range(runs)]
         except InputError:  # it does not stand there
@@ -159,15 +162,12 @@ def toy(trials: int = 1000, rate: float = 1.0, scale: float = 2.0) -> tuple[floa
         p = 1 / (1 + math.exp(-float(w @ z)))
         noise = rng.standard_normal(2) * scale
         own += int(((p - y) * w + noise) @ w < 0) == y
-        new = w - rate * (p - y) * z
+        moved = [w - rate * (p - guess) * z for guess in (0, 1)]
         q = 1 / (1 + np.exp(-rng.standard_normal(400)))  # what the others' records come to is known
         labels = rng.integers(0, 2, 400)
-        sent = (q - labels)[:, None] * new + scale * rng.standard_normal((400, 2))
-        guesses = []
-        for guess in (0, 1):
-            moved = w - rate * (p - guess) * z
-            guesses.append(float(np.square(sent - (q - labels)[:, None] * moved).sum()))
-        others += int(guesses[1] < guesses[0]) == y
+        sent = (q - labels)[:, None] * moved[y] + scale * rng.standard_normal((400, 2))
+        off = [float(np.square(sent - (q - labels)[:, None] * new).sum()) for new in moved]
+        others += int(off[1] < off[0]) == y
     return own / trials, others / trials
 
 

@@ -7,7 +7,8 @@ with label-side features, smoothed labels, a wrong scale or another top nothing 
 ``PROVED`` takes n >= D + 1 records: for almost all embeddings no other labels have any explanation, up to renaming.
 ``GENERIC`` takes so many more equations than unknowns that all K^n labellings are improbable to fit within rounding,
 ``n log10(K) + (n r - D) log10(tolerance) < -6``. It is no proof: four records of K = 3, r = 2 with two explanations are
-known. Only gradients well above rounding count, and equal embeddings count once.
+known. Only gradients well above rounding count, and of records n are those that say more than rounding beyond all
+others: copies of three people are three, whatever their last bits.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from labelinf_split.game.training import softmax
 
-__all__ = ["Solved", "Ties", "TopFit", "clustered", "level_of", "lloyd", "solve_step", "unit", "whitened"]
+__all__ = ["Solved", "Ties", "TopFit", "clustered", "level_of", "lloyd", "own_sizes", "solve_step", "unit", "whitened"]
 
 Floats = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -31,6 +32,8 @@ Labels = NDArray[np.intp]
 _CLEAR = 100  # how many times rounding another label's residual must be, and a gradient that counts
 _STARTS = 8
 _ROUNDS = 30
+_COUNTED = 400  # records of a step, for a certificate
+_SEEN = 1e-6  # the root of what eigenvalues are off by
 _IMPROBABLE = -6.0  # decimal logarithm
 
 
@@ -58,13 +61,28 @@ class TopFit:
     solved: Solved
 
 
-def level_of(n: int, rank: int, n_classes: int, tolerance: float) -> Solved:
-    """Return what an explanation of ``n`` records within ``tolerance`` is worth."""
-    unknowns = (n_classes - 1) * (rank + 1)
-    surplus = n * rank - unknowns
-    if surplus <= 0 or n * math.log10(n_classes) + surplus * math.log10(tolerance) >= _IMPROBABLE:
+def level_of(sizes: Floats, rank: int, n_classes: int, tolerance: float) -> Solved:
+    """Return what an explanation within ``tolerance`` is worth, of as many records as there are ``sizes``."""
+    n, unknowns = len(sizes), (n_classes - 1) * (rank + 1)
+    digits = rank * float(np.log10(sizes / tolerance).sum()) + unknowns * math.log10(tolerance)
+    if n * rank <= unknowns or n * math.log10(n_classes) - digits >= _IMPROBABLE:
         return Solved.NONE
     return Solved.PROVED if n >= unknowns + 1 else Solved.GENERIC
+
+
+def own_sizes(at: Floats, weights: Floats, bias: Floats, least: float) -> Floats:
+    """Return how much records say that others do not, ``least`` or more, in lengths of the longest gradient.
+
+    Tops explain gradients by smooth functions of the logits, so that records of like logits have like equations. Of C
+    different records and their copies there are C sizes; near-copies add their derivatives, as small as these are.
+    """
+    logits = at @ weights.T + bias
+    shares = softmax(logits)
+    moves = np.linalg.norm(shares[:, :, None] * (weights - (shares @ weights)[:, None]), axis=(1, 2))
+    logits -= logits.mean(axis=1, keepdims=True)
+    alike = np.exp(-np.square(logits[:, None] - logits).sum(axis=2) / 2)
+    sizes = np.sqrt(np.clip(np.linalg.eigvalsh(alike * np.outer(moves, moves)), 0, 1))
+    return np.asarray(sizes[sizes >= least])
 
 
 def solve_step(
@@ -101,16 +119,18 @@ def solve_step(
     own = np.sqrt(missed[np.arange(len(a)), labels])
     missed[np.arange(len(a)), labels] = np.inf
     residual = float(np.linalg.norm(g - (explained - weights[labels]) @ basis.T, axis=1).max())
-    clear = np.linalg.norm(g, axis=1) >= _CLEAR * rounding
-    distinct = len(np.unique(embeddings[clear], axis=0)) if clear.any() else 0
-    accepted = residual < rounding and bool((own < rounding).all())
+    clear = np.flatnonzero(np.linalg.norm(g, axis=1) >= _CLEAR * rounding)[:_COUNTED]
+    solved = Solved.NONE
+    if residual < rounding and bool((own < rounding).all()):
+        sizes = own_sizes(at[clear], weights, bias, max(_CLEAR * rounding, _SEEN))
+        solved = level_of(sizes, rank, n_classes, rounding)
     return TopFit(
         weights=weights @ basis.T * longest,
         bias=bias,
         labels=labels,
         sure=np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding,
         residual=residual,
-        solved=level_of(distinct, rank, n_classes, rounding) if accepted else Solved.NONE,
+        solved=solved,
     )
 
 
@@ -220,10 +240,6 @@ class Ties:
         """Say which records of a step are of one class."""
         for row, cluster in zip(rows.tolist(), clusters.tolist(), strict=True):
             self._unite(row, self._n + step * self._k + cluster)
-
-    def tie(self, step: int, cluster: int, other: int, its: int) -> None:
-        """Say that a cluster of one step is of the class of a cluster of another."""
-        self._unite(self._n + step * self._k + cluster, self._n + other * self._k + its)
 
     def names(self, shots: Labels, drawn: bool = False) -> Labels:
         """Return the class of every record, -1 where its piece has no name.

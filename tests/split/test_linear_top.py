@@ -20,7 +20,7 @@ from labelinf_split.defences.certified import CutLabelRr
 from labelinf_split.defences.published import CutLevels, CutSmoothing, IsoNoise
 from labelinf_split.game.training import softmax
 from labelinf_split.game.view import SplitView
-from labelinf_split.recovery import Solved, Ties, level_of, solve_step
+from labelinf_split.recovery import Solved, Ties, level_of, own_sizes, solve_step
 
 DOUBLE = 1e-9
 
@@ -64,10 +64,10 @@ def test_the_counts_of_the_certificate() -> None:
         if rank < n_classes:
             unknowns = (n_classes - 1) * (rank + 1)
             for n in range(1, 120):
-                level = level_of(n, rank, n_classes, DOUBLE)
+                level = level_of(np.ones(n), rank, n_classes, DOUBLE)
                 assert (level is Solved.PROVED) <= (n >= unknowns + 1)
                 assert level is Solved.NONE or n * rank > unknowns
-    assert [level_of(n, 9, 10, 3e-5).value for n in (10, 11, 32, 90, 91)] == [
+    assert [level_of(np.ones(n), 9, 10, 3e-5).value for n in (10, 11, 32, 90, 91)] == [
         "none",
         "exact (generic)",
         "exact (generic)",
@@ -96,7 +96,7 @@ def test_three_records_of_two_classes_have_one_explanation_by_trying_all(seed: i
     rows = np.arange(3)
     found = [each for each in itertools.product((0, 1), repeat=3) if explained(rows, each)]
     assert sorted(found) == sorted({tuple(labels.tolist()), tuple((1 - labels).tolist())})
-    assert level_of(3, 1, 2, DOUBLE) is Solved.PROVED
+    assert level_of(np.ones(3), 1, 2, DOUBLE) is Solved.PROVED
 
 
 def test_four_records_of_three_classes_with_two_explanations_are_not_called_proved() -> None:
@@ -129,7 +129,9 @@ def test_four_records_of_three_classes_with_two_explanations_are_not_called_prov
 
     assert fit is not None
     assert fit.solved is not Solved.PROVED
-    assert level_of(4, 2, 3, DOUBLE) is Solved.GENERIC  # counted, and it passes: that is why it is not called a proof
+    assert (
+        level_of(np.ones(4), 2, 3, DOUBLE) is Solved.GENERIC
+    )  # counted, and it passes: that is why it is not called a proof
 
 
 def test_classes_have_no_names_in_gradients() -> None:
@@ -148,7 +150,7 @@ def test_classes_have_no_names_in_gradients() -> None:
     assert alike(fit.labels, new[labels])
 
 
-OUTSIDE = ("smoothing", "features", "scale", "wide top", "K > d + 1")
+OUTSIDE = ("smoothing", "features", "scale", "wide top", "near-copies", "K > d + 1")
 
 
 @pytest.mark.long
@@ -159,7 +161,58 @@ def test_no_certificate_is_false_outside_what_is_assumed(kind: str, loaded: Call
     assert kind in benchmark.OUTSIDE
     certified, false = benchmark.false_certificates(kind, 60, first=10_000)
     assert false == 0
-    assert certified <= 60 * (1 if kind == "K > d + 1" else 0.5)
+    assert certified <= 60 * (1 if kind == "K > d + 1" else 0.5 if kind == "near-copies" else 0)
+
+
+def copies(seed: int, n_classes: int, apart: float) -> tuple[Any, Any, Any]:
+    """Return a step of so many people as classes, 40 records in single precision, so far apart as a share."""
+    rng, single = np.random.default_rng(seed), np.float32
+    top, bias = rng.standard_normal((n_classes, 4)), rng.standard_normal(n_classes) * 0.5
+    people, theirs = rng.standard_normal((n_classes, 4)), rng.integers(0, n_classes, n_classes)
+    who = rng.integers(0, n_classes, 40)
+    z = (people[who] * (1 + apart * rng.standard_normal((40, 4)))).astype(single)
+    q = softmax(z @ top.T.astype(single) + bias.astype(single)) - np.eye(n_classes, dtype=single)[theirs[who]]
+    return (q @ top.astype(single)).astype(np.float64), z.astype(np.float64), theirs[who]
+
+
+@pytest.mark.parametrize(("seed", "n_classes"), [(1037, 3), (1038, 3), (1059, 4)])
+def test_copies_of_few_people_prove_nothing(seed: int, n_classes: int) -> None:
+    """They were 'proved unique', with two classes taken for one: copies say nothing more, whatever their last bits."""
+    g, z, labels = copies(seed, n_classes, 1e-7)
+    fit = solve_step(g, z, n_classes, 3e-5, np.random.default_rng(seed))
+    assert fit is not None
+    assert len(np.unique(z, axis=0)) > 20
+    assert not alike(fit.labels[fit.sure], labels[fit.sure])
+    assert fit.residual < 3e-5
+    assert fit.solved is Solved.NONE
+
+
+def test_people_who_come_again_are_counted_once_whatever_a_matrix_product_makes_of_them(played: Any) -> None:
+    """The last rows of a product are computed by another kernel: equal features, embeddings that differ in a bit."""
+    rng = np.random.default_rng(0)
+    who, kinds = rng.integers(0, 3, 300), rng.standard_normal((3, 8))
+    data = LabelSet(labels=who, class_names=("a", "b", "c"), title="t", provenance="p", features=kinds[who])
+    run, _ = played(data, epochs=1, batch=61, canaries=0.01)
+    for step in range(run.view.n_steps):
+        where = run.view.rows_of(step)
+        fit = solve_step(run.view.sent[where], run.view.embeddings[where].astype(np.float64), 3, 3e-5, rng)
+        assert fit is None or fit.solved is Solved.NONE
+
+
+def test_a_record_counts_for_what_no_other_says() -> None:
+    rng = np.random.default_rng(0)
+    top, bias, people = rng.standard_normal((3, 2)), np.zeros(3), rng.standard_normal((4, 2))
+
+    def counted(apart: float, least: float) -> int:
+        z = people[rng.integers(0, 4, 60)]
+        return len(own_sizes(z + apart * rng.standard_normal(z.shape), top, bias, least))
+
+    assert counted(0, 1e-6) == 4
+    assert counted(1e-9, 1e-6) == 4
+    assert counted(1e-4, 1e-6) == 4 * 3  # a value and two derivatives; the second ones are 1e-8
+    assert counted(1e-2, 1e-6) > 4 * 3
+    assert counted(1e-2, 1e-1) <= 4
+    assert len(own_sizes(rng.standard_normal((7, 2)), top, bias, 1e-3)) == 7
 
 
 @pytest.mark.parametrize("settings", [{}, {"batch": 64}, {"precision": "double"}, {"optimiser": "sgd", "rate": 0.1}])
@@ -194,10 +247,8 @@ def test_a_run_that_is_not_what_is_assumed_is_not_certified(
         assert guess.evidence["certified"] == 0
 
 
-def test_two_classes_lie_on_a_line_whatever_the_features(
-    share: Callable[..., float], played: Any, two: LabelSet
-) -> None:
-    """1.000 of two epochs, and of one if the top is known not to turn round; certified is none of it."""
+def test_two_classes_lie_on_a_line_whatever_the_features(played: Any, two: LabelSet) -> None:
+    """All of two epochs, in which records meet again; certified is none of it."""
     run, planted = played(two, label_features=True, epochs=2)
     sent = run.view.sent[run.view.rows_of(0)]
     sizes = np.linalg.svd(sent, compute_uv=False)
@@ -206,19 +257,6 @@ def test_two_classes_lie_on_a_line_whatever_the_features(
     assert (guess.labels == planted).all()
     assert guess.evidence["certified"] == 0
     assert guess.evidence["certificate"].startswith("none: signs")
-    assert share(LinearTop(), two, label_features=True, epochs=1, steps_known=True, rate=1e-4) == 1
-
-
-@pytest.mark.parametrize("adam", [True, False])
-def test_a_top_moves_no_further_than_it_is_said_to(played: Any, two: LabelSet, adam: bool) -> None:
-    settings = {"optimiser": "adam" if adam else "sgd", "steps_known": True, "top_known": True, "epochs": 4}
-    run, _ = played(two, **settings)
-    rows = run.view.top_weights[:, 1] - run.view.top_weights[:, 0]
-    moved = np.linalg.norm(np.diff(rows, axis=0), axis=1)
-    lengths = [
-        float(np.linalg.norm(run.view.embeddings[run.view.rows_of(step)], axis=1).mean()) for step in range(len(moved))
-    ]
-    assert all(step <= run.view.threat.moved(length) * (1 + 1e-5) for step, length in zip(moved, lengths, strict=True))
 
 
 def test_smoothed_signs_turn_round_late_and_repeats_show_it() -> None:
@@ -226,9 +264,8 @@ def test_smoothed_signs_turn_round_late_and_repeats_show_it() -> None:
     weight, rng = np.array([1.0, -2.0, 0.5]), np.random.default_rng(0)
     p = np.array([0.2, 0.97, 0.5, 0.99])  # of the own class, share .1
     s = -(1 - 0.05 - p)  # p_y - y_soft, of class 1
-    found = line_sides(s[:, None] * weight, 1e-9)
-    assert found is not None
-    sides, _ = found
+    sides = line_sides(s[:, None] * weight, 1e-9)
+    assert sides is not None
     assert sides[0] == sides[2] != sides[1] == sides[3]
     ties = Ties(4, 2, 2)
     ties.join(0, np.arange(4), sides)
@@ -240,8 +277,8 @@ def test_below_rounding_no_side_is_guessed() -> None:
     weight = np.array([1.0, 2.0])
     found = line_sides(np.array([0.5, -0.5, 1e-6, 0.0])[:, None] * weight, 1e-6)
     assert found is not None
-    assert found[0].tolist()[2:] == [ABSTAIN, ABSTAIN]
-    assert found[0][0] != found[0][1]
+    assert found.tolist()[2:] == [ABSTAIN, ABSTAIN]
+    assert found[0] != found[1]
 
 
 @pytest.mark.parametrize(("n_classes", "width", "told"), [(3, 2, True), (4, 6, True), (10, 16, True), (4, 2, False)])

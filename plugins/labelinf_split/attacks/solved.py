@@ -2,9 +2,9 @@
 
 *Solved*: the label party has no features, and one top and one labelling explain the gradients of a step to rounding.
 *Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Signs*: of two classes the gradients of
-a step lie on one line, on either side of 0. Records that meet again tie steps together, and so does a top that cannot
-have turned round in between; known labels name what hangs together. Only what is solved is certified: signs are the
-labels' if labels are hard, which signs cannot show. Nothing below rounding counts.
+a step lie on one line, on either side of 0. Records that meet again tie steps together; known labels name what hangs
+together. Only what is solved is certified: signs are the labels' if labels are hard, which signs cannot show. Nothing
+below rounding counts.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
 
 
-def line_sides(gradients: Floats, rounding: float) -> tuple[Labels, Floats] | None:
-    """Return on which side of 0 every gradient of a step lies, and the direction of side 1; None: not on one line.
+def line_sides(gradients: Floats, rounding: float) -> Labels | None:
+    """Return on which side of 0 every gradient of a step lies; None: not on one line.
 
     Sides are 0 and 1, and ``ABSTAIN`` below rounding.
     """
@@ -44,7 +44,7 @@ def line_sides(gradients: Floats, rounding: float) -> tuple[Labels, Floats] | No
     off = np.linalg.norm(gradients / longest - along[:, None] * rows[0], axis=1)
     if off.max() >= rounding:
         return None
-    return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp)), rows[0]
+    return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp))
 
 
 def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
@@ -120,23 +120,12 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
 
 
 def _by_signs(view: SplitView) -> Labels:
-    threat, sent, steps = view.threat, view.sent, view.n_steps
-    ties, before, least, moved = Ties(len(view.features), steps, 2), None, 0.0, np.inf
-    for step in range(steps):
+    sent, ties = view.sent, Ties(len(view.features), view.n_steps, 2)
+    for step in range(view.n_steps):
         where = view.rows_of(step)
-        found = line_sides(sent[where], threat.rounding) if len(where[0]) else None
-        if found is None:
-            before = None
-            continue
-        sides, line = found
-        ties.join(step, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
-        longest = float(np.linalg.norm(sent[where], axis=1).max())
-        # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
-        if before is not None and max(least, longest) > threat.moved(moved):
-            for side in (0, 1):
-                ties.tie(step - 1, side, step, side ^ int(line @ before < 0))
-        before, least = line, longest
-        moved = float(np.linalg.norm(view.embeddings[where], axis=1).mean())
+        sides = line_sides(sent[where], view.threat.rounding) if len(where[0]) else None
+        if sides is not None:
+            ties.join(step, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
     return ties.names(view.shots)
 
 
