@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.saved import audit_saved
