@@ -100,7 +100,7 @@ def read(right: Sequence[Any]) -> str:
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-PUBLISHED = ("cut-norm", "cut-direction", "cut-clusters(of='embeddings')", "model-completion")
+PUBLISHED = ("cut-norm", "cut-direction", "model-completion")
 OURS = ("cut-argmin", "odd-sign", "linear-top", "noise-subspace", "cut-clusters")
 DEFENCES = ("", "max-norm", "marvell(power=1)", "marvell(power=4)", "iso-noise(ratio=2)", "cut-levels")
 DEFENCES += ("cut-levels(step=0, limit=0.1)", "cut-gaussian(scale=4)", "cut-label-rr(epsilon=1)")

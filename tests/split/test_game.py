@@ -15,8 +15,9 @@ from labelinf_split.attacks.logits import CutArgmin
 from labelinf_split.attacks.published import CutClusters, CutDirection, CutNorm, ModelCompletion
 from labelinf_split.attacks.solved import LinearTop
 from labelinf_split.game.channel import SplitChannel
+from labelinf_split.game.effects import CutChanged
 from labelinf_split.game.training import SplitNetwork, softmax
-from labelinf_split.game.view import Side, SplitView
+from labelinf_split.game.view import CutBatch, Side, SplitDefence, SplitView
 
 
 @pytest.mark.parametrize("sizes", [(), (3, 2), (3, 5, 2)])
@@ -70,10 +71,20 @@ def test_a_gradient_without_a_top_is_the_softmax_less_the_label(played: Any, fou
 
 
 def test_a_frozen_label_party_stays_as_it_was(played: Any, four: LabelSet) -> None:
-    run, _ = played(four, top_known=True, frozen=True)
-    assert (run.view.top_weights == run.view.top_weights[0]).all()
-    run, _ = played(four, top_known=True)
-    assert not (run.view.top_weights == run.view.top_weights[0]).all()
+    tops: list[Any] = []
+
+    class Watch(SplitDefence):
+        def released(self, batch: CutBatch, rng: np.random.Generator) -> Any:
+            tops.append(batch.top)
+            return batch.gradients
+
+        def effects(self, threat: Any) -> tuple[Any, ...]:
+            return (CutChanged(alone=True),)
+
+    for frozen in (True, False):
+        tops.clear()
+        played(four, Watch(), frozen=frozen)
+        assert all((top == tops[0]).all() for top in tops) == frozen
 
 
 def test_a_run_is_its_seed(two: LabelSet) -> None:

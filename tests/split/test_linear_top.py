@@ -15,7 +15,7 @@ import pytest
 from scipy import optimize
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
-from labelinf_split.attacks.solved import LinearTop, cone_labels, line_sides
+from labelinf_split.attacks.solved import LinearTop, line_sides
 from labelinf_split.defences.certified import CutLabelRr
 from labelinf_split.defences.published import CutLevels, CutSmoothing, IsoNoise
 from labelinf_split.game.training import softmax
@@ -279,18 +279,6 @@ def test_below_rounding_no_side_is_guessed() -> None:
     assert found is not None
     assert found.tolist()[2:] == [ABSTAIN, ABSTAIN]
     assert found[0] != found[1]
-
-
-@pytest.mark.parametrize(("n_classes", "width", "told"), [(3, 2, True), (4, 6, True), (10, 16, True), (4, 2, False)])
-def test_a_known_top_gives_labels_back_where_its_rows_are_independent(n_classes: int, width: int, told: bool) -> None:
-    g, _, labels, top = step_of(200, n_classes, width, 1)
-    found = cone_labels(g, top, 1e-12)
-    assert (found[found != ABSTAIN] == labels[found != ABSTAIN]).all()
-    assert (found != ABSTAIN).mean() == pytest.approx(float(told), abs=0.1)
-
-
-def test_a_known_top_is_read_with_features_and_without_shots(share: Callable[..., float], four: LabelSet) -> None:
-    assert share(LinearTop(), four, label_features=True, top_known=True, shots=0) == 1
 
 
 def test_the_attack_reads_nothing_but_its_view(played: Any, two: LabelSet) -> None:

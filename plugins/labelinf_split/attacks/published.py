@@ -9,7 +9,6 @@ three methods on features alone, one of them semi-supervised, is its baseline, a
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, get_args
 
 import attrs
@@ -21,7 +20,6 @@ from labelinf_split.recovery import clustered, unit, whitened
 
 __all__ = ["METHODS", "CutClusters", "CutDirection", "CutNorm", "ModelCompletion"]
 
-_Clustered = Literal["gradients", "embeddings"]
 _Shown = Literal["embeddings", "features", "both"]
 _Method = Literal["logistic", "centroids", "spreading"]
 
@@ -58,39 +56,16 @@ class CutDirection(SplitAttack):
 
 @attrs.frozen(kw_only=True)
 class CutClusters(SplitAttack):
-    """Guesses the name of a record's cluster.
-
-    Attributes:
-        of: ``gradients``, by their cosine; or ``embeddings``, those of the last epoch, by their spectrum.
-    """
-
-    of: _Clustered = attrs.field(default="gradients", validator=attrs.validators.in_(get_args(_Clustered)))
-
-    def lacking(self, threat: SplitThreat) -> str:
-        """Gradients may be hidden."""
-        return super().lacking(threat) if self.of == "gradients" else ""
+    """Guesses the name of a record's cluster, of gradients by their cosine (Liu et al., arXiv 2203.05222)."""
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
         n_classes = view.threat.n_classes
-        if self.of == "gradients":
-            labels = clustered(unit(whitened(_directions(view), n_classes - 1)), n_classes, rng)
-        else:
-            labels = _spectral(view.embeddings[-1].astype(np.float64), n_classes, rng)
+        labels = clustered(unit(whitened(_directions(view), n_classes - 1)), n_classes, rng)
         counts = np.zeros((n_classes, n_classes), dtype=np.intp)
         np.add.at(counts, (labels[view.shots[0]], view.shots[1]), 1)
         names = np.where(counts.any(axis=1), counts.argmax(axis=1), ABSTAIN)
         return view.guess(names[labels], np.zeros(len(labels)))
-
-
-def _spectral(points: Floats, n_clusters: int, rng: np.random.Generator) -> Labels:
-    from sklearn.cluster import SpectralClustering
-
-    near, seed = min(10, len(points)), int(rng.integers(2**31))
-    found = SpectralClustering(n_clusters, affinity="nearest_neighbors", n_neighbors=near, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a graph that falls apart is clustered all the same
-        return np.asarray(found.fit_predict(points), dtype=np.intp)
 
 
 @attrs.frozen(kw_only=True)

@@ -1,10 +1,9 @@
-"""Labels from gradients of a linear top, and cuts that are solved for, behind encryption and Marvell (V3 to V7, V10).
+"""Labels from gradients of a linear top, and cuts that are solved for, behind encryption and Marvell (V3, V4, V7, V10).
 
 *Solved*: the label party has no features, and one top and one labelling explain the gradients of a step to rounding.
-*Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Signs*: of two classes the gradients of
-a step lie on one line, on either side of 0. Records that meet again tie steps together; known labels name what hangs
-together. Only what is solved is certified: signs are the labels' if labels are hard, which signs cannot show. Nothing
-below rounding counts.
+*Signs*: of two classes the gradients of a step lie on one line, on either side of 0. Records that meet again tie steps
+together; known labels name what hangs together. Only what is solved is certified: signs are the labels' if labels are
+hard, which signs cannot show. Nothing below rounding counts.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
 from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
 
-__all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
+__all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "line_sides", "on_a_line", "unmixed"]
 
 _CLEAR = 100
 _EPOCHS = 2  # that are solved for gradients: records have to meet again once
 _WORST = 0.1  # what rounding may come to behind that, as a share of what comes out
 _REPEATS = 1e-8  # what the square of a cosine may lack; random directions of two entries come so near in 1 of 10 000
+_LOOKED = 1000  # gradients of a step that are compared with one another
 _LEADING = 3
 _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
@@ -47,40 +47,16 @@ def line_sides(gradients: Floats, rounding: float) -> Labels | None:
     return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp))
 
 
-def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
-    """Return the labels of gradients of a known linear top, ``ABSTAIN`` where rounding hides one.
-
-    ``g = W'q`` and ``sum(q) = 0`` have one solution where the rows of W are affinely independent (V5). What is within
-    the rounding of ``g`` (a share of the longest) has a ``q`` within that times the norm of the inverse.
-    """
-    system = np.append(top, np.ones((len(top), 1)), axis=1)
-    if np.linalg.matrix_rank(system) < len(top):
-        return np.full(len(gradients), ABSTAIN)
-    inverse = np.linalg.pinv(system)
-    q = gradients @ inverse[:-1]
-    off = np.linalg.norm(q @ top - gradients, axis=1)
-    longest = float(np.linalg.norm(gradients, axis=1).max())
-    bound = (np.linalg.norm(inverse, 2) * (rounding * longest + off))[:, None]
-    return np.where((q < -bound).sum(axis=1) == 1, q.argmin(axis=1), ABSTAIN)
-
-
 @attrs.frozen(kw_only=True)
 class LinearTop(SplitAttack):
     """Solves steps one after the other until every canary has a name; by direction where no step can be solved."""
 
-    named: ClassVar[bool] = False
-
     def lacking(self, threat: SplitThreat) -> str:
-        """It needs a linear top, and names."""
-        if threat.run.top is not Side.LINEAR:
-            return "needs a linear top"
-        named = threat.run.shots or threat.run.top_known
-        return super().lacking(threat) or ("" if named else "needs some known labels to name classes")
+        """It needs a linear top."""
+        return super().lacking(threat) or ("" if threat.run.top is Side.LINEAR else "needs a linear top")
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        if view.top_weights is not None:
-            return _by_known_top(view)
         labels, said = _solved(view, rng)
         found = labels[view.targets] != ABSTAIN
         drawn = np.isfinite(view.threat.label_epsilon)
@@ -108,9 +84,9 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         fit: TopFit | None = solve_step(
             sent[where], view.embeddings[where].astype(np.float64), threat.n_classes, threat.rounding, rng, near
         )
-        refused += 1
+        explained = fit is not None and fit.residual < threat.rounding
+        near, refused = (fit, 0) if explained else (near, refused + 1)
         if fit is not None and fit.solved is not Solved.NONE:
-            near, refused = fit, 0
             worst = fit.solved if worst is Solved.PROVED else worst
             ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
         ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
@@ -127,18 +103,6 @@ def _by_signs(view: SplitView) -> Labels:
         if sides is not None:
             ties.join(step, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
     return ties.names(view.shots)
-
-
-def _by_known_top(view: SplitView) -> Guess:
-    assert view.top_weights is not None
-    votes, sent = np.zeros((len(view.features), view.threat.n_classes), dtype=np.intp), view.sent
-    for step, top in enumerate(view.top_weights.astype(np.float64)):
-        where = view.rows_of(step)
-        labels = cone_labels(sent[where], top, view.threat.rounding)
-        np.add.at(votes, (where[1][labels != ABSTAIN], labels[labels != ABSTAIN]), 1)
-    most = votes.max(axis=1)
-    labels = np.where(most > 0, votes.argmax(axis=1), ABSTAIN)
-    return view.guess(labels, most, certified=0.0, certificate="none: conditional on hard labels")
 
 
 def unmixed(x: Floats, weights: Floats, mean: Floats, hidden: int, width: int) -> tuple[Floats, float] | None:
@@ -212,9 +176,12 @@ def _in_clear(threat: SplitThreat) -> SplitThreat:
 
 def on_a_line(gradients: Floats) -> Floats | None:
     """Return which gradients of a step lie on one line, three or more, where nearly all others repeat nobody's."""
-    repeats = 1 - np.square(unit(gradients) @ unit(gradients).T) < _REPEATS
-    line = repeats[repeats.sum(axis=1).argmax()]
-    alone = (line | (repeats.sum(axis=1) == 1)).mean() > 0.9
+    lines = unit(gradients)
+    some = lines[:: -(-len(lines) // _LOOKED)]
+    repeats = 1 - np.square(some @ some.T) < _REPEATS
+    most = repeats.sum(axis=1).argmax()
+    alone = (repeats[most] | (repeats.sum(axis=1) == 1)).mean() > 0.9
+    line = 1 - np.square(lines @ some[most]) < _REPEATS
     return np.asarray(line) if alone and 3 <= line.sum() < len(line) else None
 
 

@@ -86,7 +86,7 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
     wanted = {"embeddings": shape, "step": shape[:2], "ids": shape[1:2]}
     wanted["classes"], wanted["features"] = (arrays.get("classes", np.zeros(0)).size,), shape[1:2]
     if "features" in arrays:
-        wanted["features"] = (shape[1], *arrays["features"].shape[-1:])
+        wanted["features"] = (shape[1], max([1, *arrays["features"].shape[-1:]]))
     for name, kinds in _KINDS.items():
         array = arrays.get(name, np.zeros(0))
         if name in arrays and array.shape != wanted.get(name, shape):

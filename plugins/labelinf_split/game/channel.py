@@ -30,7 +30,6 @@ class SplitChannel(PlantedChannel):
         bottom: The feature party's network; ``none`` sends standardised features.
         label_features: The label party has the second half of the features.
         frozen: The label party does not train.
-        top_known: The feature party sees a linear top's weights at every step.
         shots: Labels of every class that it knows; 0: classes have no names, but where there is no top.
         encrypted: It sees mean gradients of its own weights only, as behind homomorphic encryption.
         epochs: Passes over the records.
@@ -53,7 +52,6 @@ class SplitChannel(PlantedChannel):
     bottom: Side = Side.MLP
     label_features: bool = False
     frozen: bool = False
-    top_known: bool = False
     shots: int = attrs.field(default=5, validator=attrs.validators.ge(0))
     encrypted: bool = False
     epochs: int = attrs.field(default=5, validator=_WHOLE)

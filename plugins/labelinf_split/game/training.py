@@ -206,7 +206,6 @@ def _run(
         features=own,
         targets=np.arange(threat.n_records),
         shots=shots,
-        top_weights=np.array(tops) if run.top_known and run.top is Side.LINEAR else None,
         own_weights=np.array([weights for weights, _ in kept]) if run.encrypted else None,
         own_gradients=np.array([mean for _, mean in kept]) if run.encrypted else None,
     )

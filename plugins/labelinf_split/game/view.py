@@ -87,7 +87,6 @@ class SplitView:
         features: Its own features, shape ``(n, p)``.
         targets: Rows of the canaries, shape ``(m,)``.
         shots: Rows whose labels it knows, and these labels, shape ``(2, s)``.
-        top_weights: Weights of a linear top at every step, shape ``(S, K, d)``, if they are known.
         own_weights: Its own weights at every step, in a row, shape ``(S, w)``, if encrypted; own_gradients their means.
     """
 
@@ -98,7 +97,6 @@ class SplitView:
     features: Floats = attrs.field(repr=False)
     targets: Labels = attrs.field(repr=False)
     shots: Labels = attrs.field(repr=False)
-    top_weights: Floats | None = attrs.field(default=None, repr=False)
     own_weights: Floats | None = attrs.field(default=None, repr=False)
     own_gradients: Floats | None = attrs.field(default=None, repr=False)
 
