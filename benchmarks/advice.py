@@ -75,7 +75,7 @@ def cases(builder: Builder, wanted: Sequence[str]) -> Iterator[Case]:
 def asked(case: Case, file: Path, queries: int, patience: float) -> tuple[int, list[dict[str, Any]], str]:
     """Return the status, what was found of every knob, and what was wrong."""
     words = ["advise", "--metric", case.metric, "--labels", str(file), "--column", "label", "--json"]
-    words += ["--target", f"{TARGET:.0%}", "--queries", str(queries), "--patience", str(patience)]
+    words += ["--target", f"{TARGET:.0%}", "--queries", str(queries), "--timeout", str(patience)]
     result = CliRunner().invoke(labelinf, [*words, *(["--defence", case.standing] if case.standing else [])])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return -1, [], f"{type(result.exception).__name__}: {result.exception}"

@@ -42,7 +42,8 @@ from labelinf_data.bundled import load_bunch
 from labelinf_scores.audit.log.certificate import Log, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.audit.log.guess import guess, point
-from labelinf_scores.metrics.readings import Released, Totals, metric
+from labelinf_scores.metrics.readings import Released, Totals
+from labelinf_scores.metrics.readings.registry import metric
 
 SECONDS = 1200.0
 ROWS = (0.05, 0.1, 0.2, 0.4)  # of the number of labels

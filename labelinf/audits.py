@@ -29,7 +29,7 @@ from labelinf_scores.audit.log.determined import Known
 from labelinf_scores.audit.log.files import Submission, labels_of, read_submissions, submissions_of
 from labelinf_scores.audit.report import Goal, audited
 from labelinf_scores.game.host_tables import HostTable, read_table
-from labelinf_scores.metrics.readings import metric as known_metric
+from labelinf_scores.metrics.readings.registry import metric as known_metric
 
 __all__ = ["audit_grader", "audit_log", "audit_scorer"]
 
@@ -192,7 +192,7 @@ def audit_log(
     simulations: int = 0,
     decimals: int | None = None,
     truncated: bool = False,
-    seconds: float = 60.0,
+    timeout: float = 60.0,
     seed: int = 0,
 ) -> AuditResult:
     """Say which labels submissions and their released scores determine, as ``labelinf audit log`` does.
@@ -221,7 +221,7 @@ def audit_log(
         simulations: Labellings that ``scorer`` may score; 0: as many as suit it.
         decimals: To which scores are rounded; as printed when omitted.
         truncated: They are cut off, not rounded.
-        seconds: Time to spend.
+        timeout: Seconds to spend.
         seed: Of the search with ``scorer``.
 
     Returns:
@@ -255,7 +255,7 @@ def audit_log(
         seed=seed,
         decimals=decimals,
         truncated=truncated,
-        seconds=seconds,
+        seconds=timeout,
     )
     known = () if found.answer is None else (Known(int(value)).name.lower() for value in found.answer.known)
     table = tuple({"record": name, "status": status} for name, status in zip(found.ids, known, strict=False))

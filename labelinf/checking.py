@@ -9,7 +9,7 @@ from labelinf.results import AuditResult
 from labelinf.shown import WIDTH
 from labelinf_core.contracts.checked import CheckQuestion
 from labelinf_core.contracts.fractions import fraction
-from labelinf_core.plugin.checkers import checked, deployed
+from labelinf_core.plugin.checkers import checked, deployed, new_folder
 from labelinf_core.plugin.host import Host
 from labelinf_core.report.checked import three_lines
 from labelinf_core.specs import Builder
@@ -64,6 +64,8 @@ def check(
     question = CheckQuestion(
         thing=os.fspath(thing), table=os.fspath(table), column=column, given=given, builder=Builder(host)
     )
+    if deploy:
+        new_folder(Path(deploy))
     with question.beside():
         found = checked(question, host)
         found, wrote = deployed(found, Path(deploy)) if deploy else (found, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,25 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from labelinf.labels import label_set, labels_first
 from labelinf.results import AuditResult
 from labelinf.shown import WIDTH, ShownResult
-from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
-from labelinf_core.specs.own_code import name_of, watched_function
-from labelinf_gradients.audit.client import ClientAudit
-from labelinf_gradients.audit.client import audit_client as audited
-from labelinf_gradients.audit.saved import Saved, audit_saved
-from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates, updates_of
+from labelinf_gradients.audit.asked import ClientQuestion, audited
 from labelinf_gradients.audit.words import answer, lines
-from labelinf_gradients.game.clients import scaled
-from labelinf_gradients.game.networks import Network
-from labelinf_gradients.game.own_network import load
 from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover as solved
-from labelinf_gradients.recovery.tensors import FORMATS
 from labelinf_gradients.shielding import shielded
 
 __all__ = ["Recovered", "audit_client", "recover", "shield"]
@@ -172,38 +162,28 @@ def audit_client(
         ComponentError: The client hung, or ended its process.
     """
     labels_first(y, "audit_client(y, client, model, features=x)")
-    data = label_set(y, features)
-    saved = isinstance(client, Mapping) or str(client).endswith((".npz", ".safetensors"))
-    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, seed=seed, headless=not saved)
-    if saved:
-        if batch * clients > 1:
-            raise InputError("saved updates are read as those of one record each: leave out batch and clients.")
-        found: ClientAudit | Saved = _saved(client, data.labels, network)
-    else:
-        settings = {"samples": samples, "batch": batch, "clients": clients, "own": own, "gain": fraction(gain, "gain")}
-        found = _played(client, data, network, seed, settings)
+    found = audited(
+        ClientQuestion(
+            client=os.fspath(client) if isinstance(client, Path) else client,
+            model=model,
+            data=label_set(y, features),
+            builder=Builder(Host.load()),
+            gain=fraction(gain, "gain"),
+            samples=samples,
+            batch=batch,
+            clients=clients,
+            own=own,
+            seed=seed,
+            aligned=True,
+        )
+    )
     table = tuple(map(attrs.asdict, getattr(found, "scores", ())))
     return AuditResult(
         report=found, decision=found, words=(*answer(found).lines(WIDTH), "", *lines(found)), table=table
     )
 
 
-def _saved(client: Any, labels: NDArray[np.intp], network: Network) -> Saved:
-    if isinstance(client, Mapping):
-        updates = updates_of({name: np.asarray(part) for name, part in client.items()}, network, "client")
-    else:
-        updates, _ = read_updates(str(client), network)
-    return audit_saved(updates, labels if len(labels) == len(updates) else None, network, FORMATS[format_seen(updates)])
-
-
-def _played(client: Any, data: LabelSet, network: Network, seed: int, settings: dict[str, Any]) -> ClientAudit:
-    name, builder = name_of(client), Builder(Host.load())
-    asked = UserClient(function=watched_function(client, "client"), name=name, network=network)
-    rng = np.random.default_rng(seed)
-    return apart(f"client {name}", lambda: audited(asked, data, builder, rng=rng, **settings), once=False, parts=True)
-
-
-def shield(update: Any, *, norm: float, multiplier: float) -> Any:
+def shield(update: Any, *, norm: float, multiplier: float, before: Any = None) -> Any:
     """Return a client's update behind the change that ``labelinf audit client`` names: clipped, and noise on a grid.
 
     >>> import labelinf as li, numpy as np
@@ -216,10 +196,12 @@ def shield(update: Any, *, norm: float, multiplier: float) -> Any:
     own randomness: no seed makes it come out again, and every call is one more answer about its records.
 
     Args:
-        update: A gradient or a change of parameters, not the new parameters themselves: a mapping from names, or a
-            sequence, of arrays or tensors. It must hold the same parameters whatever the records are.
+        update: A gradient or a change of parameters: a mapping from names, or a sequence, of arrays or tensors. It must
+            hold the same parameters whatever the records are. With ``before``, the trained module or its parameters.
         norm: To which all of it together is clipped; chosen without a look at private records.
         multiplier: Standard deviation of the noise over ``norm``.
+        before: The module, or its parameters, as they were before training, where ``update`` is what came of it: the
+            change of the parameters that are trained is shielded then, and nothing else is sent.
 
     Returns:
         A mapping or a list of arrays of float64; what is done with them afterwards costs nothing of what is proved.
@@ -227,4 +209,4 @@ def shield(update: Any, *, norm: float, multiplier: float) -> Any:
     Raises:
         InputError: It is nothing that can be clipped, or norm or multiplier are no positive numbers.
     """
-    return shielded(update, norm=norm, multiplier=multiplier)
+    return shielded(update, norm=norm, multiplier=multiplier, before=before)

@@ -216,7 +216,6 @@ def audit_outputs(
 
 
 def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
-
     if (mu is not None and (epsilon is not None or delta)) or (delta and epsilon is None):
         raise InputError("claim epsilon, with a delta if need be, or mu; not both.")
     inf = math.inf
@@ -245,7 +244,6 @@ def _read(said: Any, view: View, classes: Sequence[Any], labels: Sequence[str], 
 def _of_seal(
     seal: Seal, said: Any, references: Sequence[Any], view: View, pool: int, classes: Sequence[Any]
 ) -> Planted:
-
     names = ("the predictions", *(f"reference {at}" for at in range(1, len(references) + 1)))
     pairs = zip(names, (said, *references), strict=True)
     return sealed_of(
@@ -257,8 +255,9 @@ def _by_hand(y: NDArray[Any], said: Any, references: Any, view: View, classes: S
     """Put together what is known of labels that the user drew: a canary every row."""
     labels, names = list(map(str, y)), tuple(classes)
     width = 0 if isinstance(said, str | os.PathLike) else max(np.shape(said)[1:], default=2)
-    if not names and width and set(labels) - set(map(str, range(width))):
-        names = tuple(np.unique(y))
+    if not names and width:
+        counted = np.arange(width).astype(y.dtype)
+        names = tuple(np.unique(y if {*labels} - {*map(str, counted)} else counted))
     _, shown = _read(said, view, names, labels, "the predictions")
     if len(shown.probabilities) != len(labels):
         raise InputError(f"{len(labels)} planted labels for predictions of {len(shown.probabilities)} records.")

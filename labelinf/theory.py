@@ -110,7 +110,7 @@ def advise(
     certificates_only: bool = False,
     only: Sequence[str] = (),
     questions: int = 50_000,
-    patience: float = 600.0,
+    timeout: float = 600.0,
     seed: int = 0,
     progress: Callable[[str], None] = lambda title: None,
     **game: Unpack[Game],
@@ -131,7 +131,7 @@ def advise(
         certificates_only: Play nothing.
         only: Texts, one of which a knob's title or spec must contain.
         questions: After how many no further game begins on one knob: the same on every machine.
-        patience: Seconds after which none begins either.
+        timeout: Seconds after which none begins either.
         seed: Of the games.
         progress: Called with every knob's title before it is turned.
         game: What is played, as in :class:`Game`; its defences stand already.
@@ -148,7 +148,7 @@ def advise(
         "certificates_only": certificates_only,
         "only": [only] if isinstance(only, str) else only,
         "questions": questions,
-        "patience": patience,
+        "patience": timeout,
         "seed": seed,
         "attacks": list(map(str, written(Builder(host), Kind.ATTACK, attacks))),
         "also": list(map(str, written(Builder(host), Kind.ATTACK, also))),

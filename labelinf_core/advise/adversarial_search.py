@@ -119,7 +119,7 @@ class AdversarialSearch:
         """What is up, so that no further game begins; empty: nothing."""
         if self.spent >= self.asked.questions:
             return f"{self.asked.questions} questions were asked (--questions)"
-        return f"{self.asked.patience:g} seconds were up (--patience)" if self.late else ""
+        return f"{self.asked.patience:g} seconds were up (--timeout)" if self.late else ""
 
     def withstands(self, defence: str) -> bool:
         """Return whether at least one attack played to its end against ``defence``, and none exceeded the target."""

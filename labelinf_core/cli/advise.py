@@ -56,8 +56,8 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @click.option("--only", multiple=True, metavar="TEXT", help="Only settings whose title or spec contains TEXT.")
 @click.option("--questions", type=click.IntRange(min=1), default=50_000, show_default=True,
               help="After which no further game begins on one setting; what was not played is said.")  # fmt: skip
-@click.option("--patience", type=Finite(min=0, min_open=True), default=600.0, show_default=True, metavar="SECONDS",
-              help="After which none begins either: what depends on the machine is said.")  # fmt: skip
+@click.option("--timeout", "patience", type=Finite(min=0, min_open=True), default=600.0, show_default=True,
+              metavar="SECONDS", help="After which none begins either; that a machine was slow is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @list_options
 @output_options

@@ -44,7 +44,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 @click.option("--timeout", type=Finite(min=0, min_open=True), default=600.0, show_default=True,
               help="Seconds that the game may take.")  # fmt: skip
 @click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
-@click.option("--save", type=NewFile(), help="Write every recovered label there (CSV).")
+@click.option("--out", type=NewFile(), help="Write every recovered label there (CSV).")
 @output_options
 @block_option
 def attack(attack: str, **chosen: Any) -> None:
@@ -64,8 +64,8 @@ def attack(attack: str, **chosen: Any) -> None:
     plan = _plan(host, attack, chosen)
     with waiting("playing", lambda: estimate(plan, RUNS).duration):
         result, outcome = play_once(host, plan)
-    if chosen["save"] is not None:
-        save_private(chosen["save"], csv_text(("record", "recovered", "true"), recovered(result, outcome)))
+    if chosen["out"] is not None:
+        save_private(chosen["out"], csv_text(("record", "recovered", "true"), recovered(result, outcome)))
     if chosen["as_json"]:
         _print_json(result, outcome, plan, chosen["show"])
     else:
@@ -126,7 +126,7 @@ def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
     _print_labels(console, list(itertools.islice(recovered(result, outcome), show)))
     hidden = outcome.n_records - show
     if hidden > 0:
-        console.print(Text(f"  … {hidden} more; --save FILE writes them all", style="dim"))
+        console.print(Text(f"  … {hidden} more; --out FILE writes them all", style="dim"))
 
 
 def _print_labels(console: Console, rows: list[tuple[int, str, str]]) -> None:

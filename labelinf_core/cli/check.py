@@ -60,7 +60,7 @@ def check(
     from labelinf_core.contracts.checked import CheckQuestion
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.contracts.exits import Exit
-    from labelinf_core.plugin.checkers import checked, deployed
+    from labelinf_core.plugin.checkers import checked, deployed, new_folder
     from labelinf_core.report.checked import check_page, kept_page, three_lines
     from labelinf_core.report.console import make_console
     from labelinf_core.specs import Builder
@@ -68,8 +68,8 @@ def check(
     keep_inputs()
     page = html or Path("report.html")
     kept_page(page)
-    if deploy is not None and deploy.exists():  # said before anything is played
-        raise click.UsageError(f"--deploy {deploy} is there already; name a new folder.")
+    if deploy is not None:
+        new_folder(deploy)
     host = load_host(blocks)
     question = CheckQuestion(
         thing=thing,
@@ -90,7 +90,7 @@ def check(
                 more.append(wrote)
             except InputError as error:  # what was found is said all the same
                 click.echo(f"labelinf: --deploy: {error}", err=True)
-                status = Exit.INPUT
+                found, status = attrs.evolve(found, then=f"mend what --deploy says; then {found.then}"), Exit.INPUT
     lines = [*three_lines(found, make_console().width), *more]
     tell(_document(found, page), lines, as_json=as_json)
     context.exit(status)

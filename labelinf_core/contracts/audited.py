@@ -22,7 +22,7 @@ class AuditWord(enum.Enum):
     CERTIFIED = "certified"
     """What is audited is proved to stay within what was asked for."""
     WITHSTOOD = "not refuted"
-    """A claim withstood an audit that would have refuted twice as much."""
+    """A claim withstood an audit in which an attack that reads everything would refute twice as much."""
     UNSHOWN = "no leak shown"
     """None of these."""
     VOID = "void"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -60,12 +61,21 @@ class CheckQuestion:
         file, _, name = self.thing.rpartition(":")
         return name if file.endswith(".py") and name.isidentifier() else ""
 
+    @property
+    def home(self) -> Path:
+        """Where what a module imports is looked for: beside its file, or where the command runs."""
+        return self.path.resolve().parent if self.path.suffix == ".py" and self.path.is_file() else Path().resolve()
+
+    def command(self, *words: str) -> str:
+        """Return a command that names a function of the module, as a shell takes it, wherever the module lies."""
+        there = "" if self.home == Path().resolve() else f"PYTHONPATH={shlex.quote(str(self.path.parent))} "
+        return there + shlex.join(words)
+
     @contextlib.contextmanager
     def beside(self) -> Iterator[None]:
         """Have what lies beside a module found by its imports, as long as it is checked."""
-        home = str(self.path.resolve().parent) if self.path.suffix == ".py" and self.path.is_file() else ""
-        if home:
-            sys.path.insert(0, home)
+        home = str(self.home)
+        sys.path.insert(0, home)
         try:
             yield
         finally:

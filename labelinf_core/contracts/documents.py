@@ -89,7 +89,7 @@ def csv_pieces(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator
 
 
 def save_private(path: Path, text: str) -> None:
-    """Write what ``--save`` asked for, readable by its owner alone.
+    """Write what ``--out`` asked for, readable by its owner alone.
 
     Raises:
         InputError: The file cannot be written.
@@ -99,4 +99,4 @@ def save_private(path: Path, text: str) -> None:
         with open(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
     except OSError as error:
-        raise InputError(f"--save {path}: it cannot be written ({error.strerror}).") from error
+        raise InputError(f"--out {path}: it cannot be written ({error.strerror}).") from error

@@ -36,7 +36,9 @@ from __future__ import annotations
 import abc
 import enum
 import functools
-from collections.abc import Container, Iterable, Iterator
+import importlib
+import sys
+from collections.abc import Container, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -44,7 +46,7 @@ import attrs
 
 from labelinf_core.contracts.gate import own_packages
 
-__all__ = ["Effect", "Facts", "Unknown", "closed", "fold", "stated", "understood"]
+__all__ = ["Effect", "Facts", "TypesByName", "Unknown", "closed", "fold", "stated", "understood"]
 
 
 class Facts(Protocol):
@@ -87,6 +89,48 @@ class Unknown(Effect[Any]):
 def fold(effects: Iterable[Effect[F]], facts: F) -> F:
     """Return what is known behind all of ``effects``, the first of which stands nearest to the curator."""
     return functools.reduce(lambda known, effect: effect.after(known), effects, facts)
+
+
+@attrs.frozen
+class TypesByName(Container[type]):
+    """Exact types, each by the module and the name under which it is found: listing them imports none.
+
+    Attributes:
+        names: As ``module:Class``.
+
+    Example:
+        >>> listed = TypesByName.of("fractions", {"": ("Fraction",)})
+        >>> Fraction in listed, type("Fraction", (Fraction,), {"__module__": "fractions"}) in listed
+        (True, False)
+    """
+
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, package: str, modules: Mapping[str, tuple[str, ...]]) -> TypesByName:
+        """List classes of a package by the modules within it that hold them; an empty name is the package itself."""
+        homes = {f"{package}.{module}".rstrip("."): listed for module, listed in modules.items()}
+        return cls(frozenset(f"{home}:{name}" for home, listed in homes.items() for name in listed))
+
+    def __contains__(self, kind: object) -> bool:
+        """Whether this very class is listed: one that only bears the name of one is not."""
+        if not isinstance(kind, type) or f"{kind.__module__}:{kind.__qualname__}" not in self.names:
+            return False
+        return getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+
+    def __or__(self, other: TypesByName | Iterable[type]) -> TypesByName:
+        """Return what either lists."""
+        more = other.names if isinstance(other, TypesByName) else {f"{k.__module__}:{k.__qualname__}" for k in other}
+        return TypesByName(self.names | more)
+
+    def imported(self) -> tuple[type, ...]:
+        """Import all of them, ordered by their names.
+
+        Raises:
+            AttributeError: A module has no class of that name any more.
+        """
+        split = (name.split(":") for name in sorted(self.names))
+        return tuple(getattr(importlib.import_module(module), name) for module, name in split)
 
 
 _PLAIN = (bool, int, float, str, Fraction, type(None))

@@ -7,7 +7,7 @@ import importlib.metadata
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import attrs
@@ -66,7 +66,7 @@ class ThreatModel:
             nothing is assumed.
     """
 
-    vocabulary: ClassVar[frozenset[type]] = frozenset()
+    vocabulary: ClassVar[Container[type]] = frozenset()
 
     n_records: int = attrs.field(validator=attrs.validators.ge(1))
     n_classes: int = attrs.field(validator=attrs.validators.ge(2))

@@ -12,7 +12,7 @@ from labelinf_core.contracts.checked import GROUP, Checked, Checker, CheckQuesti
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.host import Host
 
-__all__ = ["checked", "deployed"]
+__all__ = ["checked", "deployed", "new_folder"]
 
 
 def checked(asked: CheckQuestion, host: Host) -> Checked:
@@ -48,6 +48,19 @@ def _no_pipe(asked: CheckQuestion) -> None:
             raise InputError(f"{path} is no regular file but a pipe or a device.")
 
 
+def new_folder(folder: Path) -> None:
+    """See that a folder can be made, before anything is played.
+
+    Raises:
+        InputError: It is there already, or nothing can be made there.
+    """
+    if folder.exists() or folder.is_symlink():
+        raise InputError(f"{folder} is there already; name a new folder.")
+    above = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not (above.is_dir() and os.access(above, os.W_OK | os.X_OK)):
+        raise InputError(f"no folder can be made in {above}; name another one than {folder}.")
+
+
 def deployed(found: Checked, folder: Path) -> tuple[Checked, str]:
     """Write the remedy into a new folder; return what was checked, with the command that runs it, and what was written.
 
@@ -56,8 +69,7 @@ def deployed(found: Checked, folder: Path) -> tuple[Checked, str]:
     """
     if found.deploy is None:
         raise InputError("no files deploy this; the remedy says what to do.")
-    if folder.exists():
-        raise InputError(f"{folder} is there already; name a new folder.")
+    new_folder(folder)
     folder.mkdir(parents=True)
     try:
         wrote, then = found.deploy(folder)

@@ -349,6 +349,8 @@ def _begin(
                 os.dup2(nowhere, stream)
         sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", errors="backslashreplace")  # a notebook's are other ones
         limit_memory(shares)
+        if (torch := sys.modules.get("torch")) is not None:  # a copy of a process has none of its threads, and waits
+            torch.set_num_threads(1)
         watch.worker = True
         with contextlib.suppress(EOFError, OSError):  # nobody asks any more
             serve(pipe, *given)

@@ -14,7 +14,7 @@ from labelinf_core.evaluator.results import CellResult
 from labelinf_core.evaluator.tally import AUDITED, PLACEBO
 from labelinf_core.report import words
 
-__all__ = ["measured", "sentence", "stands"]
+__all__ = ["measured", "rests_on", "sentence", "stands"]
 
 _WIDTH = 8  # columns of a heading
 
@@ -34,7 +34,13 @@ def measured(cells: Sequence[CellResult]) -> dict[str, list[str]]:
 def sentence(result: CellResult) -> str:
     """Say the same of one cell; empty in most channels."""
     told = [(measure.title, _entry(result, measure)) for measure in _of_trials(result) if measure.unit != "text"]
-    return ", ".join(f"{title} {entry}" for title, entry in told if entry)
+    return ", ".join([*(f"{title} {entry}" for title, entry in told if entry), *filter(None, (rests_on(result),))])
+
+
+def rests_on(result: CellResult) -> str:
+    """Say whose word a proved epsilon rests on, as a clause: that of whoever draws what is planted, if not ours."""
+    game = result.implied.threat.get("game", "")
+    return f"the epsilon if {game} draws as it says" if game and AUDITED.key in result.tally.told else ""
 
 
 def stands(cells: Sequence[CellResult]) -> str:

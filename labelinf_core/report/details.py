@@ -68,6 +68,8 @@ def block(cells: list[CellResult], board: Board, sources: Sources, console: Cons
         table.add_row(words.heading(attack, _ATTACK), *(entries.get(name, "") for name in columns), marks, verdict)
         told = (f"{name.replace(chr(10), ' ')} {entries[name]}" for name in columns if entries.get(name))
         paragraphs.append(f"{attack}: {', '.join(told)} {marks}\n").append(f"  {verdict}\n", style=verdict.style)
+        if wide and (rests := asides.rests_on(result)):
+            notes.append(Text(f"{attack}: {rests}", style="dim"))
         if not wide:
             below = filter(None, (_narrow(theory), asides.sentence(result)))
             notes += [Text(f"{attack}: {line}", style="dim") for line in below]

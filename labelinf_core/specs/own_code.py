@@ -6,24 +6,28 @@ numbers is meant.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import importlib
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.regular import read_regular
 from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.worker import apart, unheard, watch
 
-__all__ = ["FILES", "FUNCTION", "PROGRAMS", "name_of", "own_function", "parts_of", "watched_function"]
+__all__ = ["FILES", "FUNCTION", "PROGRAMS", "copy_code", "name_of", "own_function", "parts_of", "watched_function"]
 
 FILES = ("files:", "codabench:")  #: before a program that reads and writes files
 PROGRAMS = ("cmd:", *FILES)  #: before any program
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*")  #: a function; what is none is not imported
+_MOST = 1 << 24  # bytes of a module that is read
 _NAME = re.compile(r"(.*?)(?:@([^@#/:]+))?(?:#([^#]+))?", re.DOTALL)
 
 
@@ -100,6 +104,42 @@ def watched_function(target: str | Callable[..., Any], what: str) -> Callable[..
 def name_of(target: str | Callable[..., Any]) -> str:
     """Return what messages call a function, which was named or passed."""
     return target if isinstance(target, str) else getattr(target, "__name__", type(target).__name__)
+
+
+def copy_code(module: str, home: Path, folder: Path) -> None:
+    """Copy a user's module, and all that it imports from beside it, into a folder, where they lie as they did.
+
+    Imports are read, and nothing is run. What does not lie there is installed, and is left where it is.
+
+    Args:
+        module: Its name, with dots where it is in a package, which is copied whole.
+        home: The folder that its imports start from.
+        folder: Where the copies go.
+
+    Raises:
+        InputError: A file cannot be read.
+    """
+    wanted, seen = [module], set[str]()
+    while wanted:
+        top = wanted.pop().partition(".")[0]
+        alone, package = home / f"{top}.py", home / top
+        files = [alone] if alone.is_file() else sorted(package.rglob("*.py")) if package.is_dir() else []
+        for file in files if top not in seen else ():
+            target = folder / file.relative_to(home)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target)
+            wanted += _imports(file)
+        seen.add(top)
+
+
+def _imports(file: Path) -> list[str]:
+    """Return the modules that a file imports by their full names."""
+    try:
+        found = list(ast.walk(ast.parse(read_regular(file, _MOST))))
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
+        raise InputError(f"{file} cannot be read as Python.") from error
+    names = [each.name for node in found if isinstance(node, ast.Import) for each in node.names]
+    return names + [node.module for node in found if isinstance(node, ast.ImportFrom) and node.module]
 
 
 def _imported(module: str) -> Any:

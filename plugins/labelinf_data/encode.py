@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from labelinf_core.contracts.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["is_missing", "is_number", "label_set", "one_name_each"]
+__all__ = ["in_order", "is_missing", "is_number", "label_set", "one_name_each"]
 
 _MANY = 10  # records, from which on a class each is a mistake
 
@@ -42,10 +42,8 @@ def label_set(
     Raises:
         InputError: There are fewer than two classes, or about as many as records, or a class has two names.
     """
-    names = sorted(set(values))
+    names = in_order(values)
     numbers = all(map(is_number, names))
-    if numbers:
-        names.sort(key=lambda name: (float(name), name))
     if len(names) < 2:
         raise InputError(
             f"{place} has one class only in all {len(values)} rows. Labels of at least two classes are needed."
@@ -61,13 +59,19 @@ def label_set(
     index = {name: k for k, name in enumerate(names)}
     return LabelSet(
         labels=np.array([index[value] for value in values], dtype=np.intp),
-        class_names=tuple(names),
+        class_names=names,
         title=title,
         provenance="user's file",
         features=features,
         groups=groups,
         reals=np.array(values, dtype=np.float64) if many else None,
     )
+
+
+def in_order(values: Iterable[str]) -> tuple[str, ...]:
+    """Return the different names in order: by value when every one is a number, otherwise alphabetically."""
+    names = sorted(set(values))
+    return tuple(sorted(names, key=float) if all(map(is_number, names)) else names)
 
 
 def is_missing(value: str) -> bool:

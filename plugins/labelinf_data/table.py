@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import read_regular
+from labelinf_data.encode import is_number
 
 __all__ = ["Row", "columns_of", "listed", "read_rows"]
 
@@ -69,17 +70,9 @@ def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
 
 def listed(header: list[str]) -> str:
     """Say which columns a table has; a first row with a number in it is data, which no message quotes."""
-    if any(map(_is_number, header)):
+    if any(map(is_number, header)):
         return "Its first row holds numbers, so it seems to have no header; add one."
     return f"Columns are {', '.join(map(repr, header))}."
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _text(path: str) -> str:

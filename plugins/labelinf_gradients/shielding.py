@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import copy
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any
@@ -29,7 +30,11 @@ _ARRAYS = (
     "li.shield takes an update as a mapping or a list that is not empty, of dense arrays or tensors of real numbers, "
     "none of them None: of a module, the changes of its parameters."
 )
-MISTAKES = (_NUMBERS, _ARRAYS)  #: all that is ever said of a mistake: nothing of what was given
+_BEFORE = (
+    "li.shield takes as before what training began with: the model, or its parameters, by the names or in the order of "
+    "the update, and in its shapes."
+)
+MISTAKES = (_NUMBERS, _ARRAYS, _BEFORE)  #: all that is ever said of a mistake: nothing of what was given
 
 _WATCH: contextvars.ContextVar[list[Passed] | None] = contextvars.ContextVar("shielded", default=None)
 
@@ -41,10 +46,12 @@ class Passed:
     Attributes:
         defence: Its clip and its noise.
         sent: The update, as it was returned.
+        given: A digest of what was clipped: it tells whether two updates are the same beneath their noise.
     """
 
     defence: ClippedGaussian
     sent: Any
+    given: bytes
 
 
 @contextlib.contextmanager
@@ -58,13 +65,15 @@ def watched() -> Iterator[list[Passed]]:
         _WATCH.reset(token)
 
 
-def shielded(update: Any, *, norm: float, multiplier: float) -> Any:
+def shielded(update: Any, *, norm: float, multiplier: float, before: Any = None) -> Any:
     """Return an update clipped as a whole, in noise of the system's own randomness.
 
     Args:
         update: A mapping from names, or a sequence, of arrays or tensors.
         norm: To which all of it together is clipped.
         multiplier: Standard deviation of the noise over ``norm``.
+        before: The model, or its parameters, before training; ``update`` is then the trained model, or its parameters,
+            and the change of the parameters is what is shielded, without buffers.
 
     Returns:
         A mapping or a list of arrays of float64.
@@ -74,19 +83,53 @@ def shielded(update: Any, *, norm: float, multiplier: float) -> Any:
     """
     if not all(isinstance(size, Real) and _LEAST <= size <= _MOST for size in (norm, multiplier)):
         raise InputError(_NUMBERS)
+    update = update if before is None else _changed(update, before)
     if not isinstance(update, Mapping | Sequence) or isinstance(update, str | bytes) or not len(update):
         raise InputError(_ARRAYS)
     parts = [_numbers(part) for part in (update.values() if isinstance(update, Mapping) else update)]
     defence = ClippedGaussian(norm=float(norm), multiplier=float(multiplier))
     stage = defence.deployed()
-    row = stage.release(stage.examples(np.concatenate([part.ravel() for part in parts])[None], ())[0], ())
+    whole = np.concatenate([part.ravel() for part in parts])
+    row = stage.release(stage.examples(whole[None], ())[0], ())
     pieces = np.split(row, np.cumsum([part.size for part in parts])[:-1])
     arrays = [own.reshape(part.shape) for own, part in zip(pieces, parts, strict=True)]
     sent = dict(zip(update, arrays, strict=True)) if isinstance(update, Mapping) else arrays
     watch = _WATCH.get()
     if watch is not None:
-        watch.append(Passed(defence=defence, sent=copy.deepcopy(sent)))  # whoever gets it may change it in place
+        given = hashlib.sha256(whole.tobytes()).digest()
+        watch.append(Passed(defence=defence, sent=copy.deepcopy(sent), given=given))  # whoever gets it may change it
     return sent
+
+
+def _changed(update: Any, before: Any) -> Any:
+    """Return what parameters have changed by: in their order where they had no names, by name otherwise.
+
+    Raises:
+        InputError: They are not those of before.
+    """
+    old, new = _named(before), _named(update)
+    if isinstance(update, Sequence) and len(update) == len(old):
+        new = dict(zip(old, update, strict=True))
+    elif isinstance(update, Sequence) and hasattr(before, "state_dict"):  # with buffers, which are left out
+        new = dict(zip(before.state_dict(), update, strict=False))
+    pairs = {name: (_numbers(part), _numbers(old[name])) for name, part in new.items() if name in old}
+    if not pairs or any(part.shape != own.shape for part, own in pairs.values()):
+        raise InputError(_BEFORE)
+    changes = {name: part - own for name, (part, own) in pairs.items()}
+    return list(changes.values()) if isinstance(before, Sequence) else changes
+
+
+def _named(parts: Any) -> dict[Any, Any]:
+    """Return parameters by name, or by their places.
+
+    Raises:
+        InputError: It holds none.
+    """
+    if hasattr(parts, "named_parameters"):
+        return {name: part for name, part in parts.named_parameters() if part.requires_grad}  # the others are public
+    if not isinstance(parts, Mapping | Sequence) or isinstance(parts, str | bytes):
+        raise InputError(_BEFORE)
+    return dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
 
 
 def _numbers(part: Any) -> NDArray[np.float64]:

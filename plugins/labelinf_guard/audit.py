@@ -50,7 +50,8 @@ def determined(board: Board, seconds: float) -> dict[str, Any]:
         return {"status": why}
     from labelinf_scores.audit.log.certificate import Log
     from labelinf_scores.audit.log.determined import Known, determine
-    from labelinf_scores.metrics.readings import Released, Totals, metric
+    from labelinf_scores.metrics.readings import Released, Totals
+    from labelinf_scores.metrics.readings.registry import metric
 
     part, inside, labels = board.policy.board, board.public, board.scored
     reader = metric(part.metric)

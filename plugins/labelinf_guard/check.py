@@ -58,7 +58,7 @@ class BoardCheck:
             what=f"{scorer} on {data.title}",
             decision=report.decision,
             answer=Answer(leaks=answer(report).leaks, stopped=remedy.sentence()),
-            then=shlex.join(again if remedy.worth or remedy.wider else closer),
+            then=shlex.join(again) if remedy.worth or remedy.wider else asked.command(*closer),
             lines=(*lines(report), *remedy.lines()),
             deploy=None if remedy.worth is None else lambda folder: deployed_board(folder, asked, scorer, remedy),
         )

@@ -116,7 +116,12 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
 @guard.command()
 @_board
 @click.option(
-    "--seconds", type=Finite(min=0, min_open=True), default=10.0, show_default=True, help="For what is determined."
+    "--timeout",
+    "seconds",
+    type=Finite(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="For what is determined.",
 )
 @output_options
 def status(board: Path, seconds: float, as_json: bool) -> None:

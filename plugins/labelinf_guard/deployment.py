@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import shutil
 import tomllib
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +18,7 @@ from labelinf_core.contracts.checked import CheckQuestion
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs.faults import strict_converter
+from labelinf_core.specs.own_code import copy_code
 from labelinf_data.table import read_rows
 from labelinf_guard.board import Board
 from labelinf_guard.certificate.statement import points
@@ -40,7 +40,7 @@ from labelinf_scores.simulation.formats import Classes, Columns
 __all__ = ["deployed_board"]
 
 _VALUES = 1e6  # of a score, that a board predicts quickly
-_MODULE = "boardscore"
+_MODULE = "labelinf_board"
 
 _ADAPTER = '''"""{scorer} as the board calls it: with the numbers of classes, and {predictions}."""
 
@@ -101,16 +101,19 @@ def _of_own(folder: Path, asked: CheckQuestion, scorer: str, policy: Policy, lik
     signature = function_of.signature if isinstance(function_of, HostFunction) else None
     if signature is None or signature.form not in (ArgumentForm.ARRAYS, ArgumentForm.LISTS) or signature.lacking:
         raise InputError(f"{scorer} takes tables, tensors or files, which no board has: no files deploy it.")
-    beside = asked.path if asked.path.suffix == ".py" else Path(f"{module}.py")
-    if beside.is_file():  # a board finds its scorer beside it
-        shutil.copy(beside, folder)
+    copy_code(module, asked.home, folder)  # a board finds its scorer beside it
     classes, (rows, told) = _classes(likeness), _rows(likeness)
     ending = ".tolist()" if signature.form is ArgumentForm.LISTS else ""
     sides = {ArgumentRole.LABELS: f"CALLED[labels]{ending}", ArgumentRole.PREDICTIONS: f"{rows}{ending}"}
     arguments = [
         f"{name}={sides[role]}" if signature.keywords else sides[role] for name, role in signature.roles.items()
     ]
-    (folder / f"{_MODULE}.py").write_text(
+    adapter = folder / f"{_MODULE}.py"
+    if adapter.exists():
+        raise InputError(
+            f"{scorer} needs a module of yours called {_MODULE}, which a board writes: call yours otherwise."
+        )
+    adapter.write_text(
         _ADAPTER.format(
             scorer=scorer,
             predictions=told,
@@ -218,6 +221,11 @@ def _ids(asked: CheckQuestion, data: LabelSet) -> list[str]:
         return numbers
     (_, header), *rows = read_rows(asked.table)
     columns = {name: [cells[at] for _, cells in rows] for at, name in enumerate(header) if name != asked.column}
+    for name, cells in columns.items():
+        if name.lower() == "id" and (len(set(cells)) < data.n_records or "" in cells):
+            raise InputError(
+                f"{asked.table}: column {name!r} does not name every row once, and a board needs ids that do."
+            )
     own = [name for name, cells in columns.items() if len(set(cells)) == data.n_records and "" not in cells]
     named = [name for name in own if name.lower() == "id"] or own
     if len(named) > 1:

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.metrics.readings import Rows, ScoredMetric, metric
+from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings.registry import metric
 
 __all__ = ["shipped", "written"]
 

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, NewFile, Share, block_option, game_timeout, keep_inputs, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit.claim import PrivacyClaim
     from labelinf_outputs.audit.findings import OutputsAudit
-    from labelinf_outputs.audit.observed import ObservedModel
     from labelinf_outputs.audit.planted import Planted
-    from labelinf_outputs.audit.power import Power
     from labelinf_outputs.game.view import View
 
 __all__ = ["outputs", "plant"]
 
 _SHOWN = ("probabilities", "logits", "top_one", "values")  # one option for every kind of prediction
+_CLAIM = ("epsilon", "delta", "mu")
+_AUDIT = (*_CLAIM, "attacks", "gate", "seed", "timeout", "html", "owner")
+_ROADS: dict[str, tuple[str, tuple[str, ...]]] = {  # what leads to an answer, why not with others, and what goes along
+    "observe": ("proves nothing", (*_SHOWN[:3], "rounded", "files")),
+    "plan": ("looks at no files and no model", _CLAIM),
+    "victim": ("looks at no files of predictions", ("labels", *_AUDIT)),
+    "seal": ("says what was planted", (*_SHOWN, "rounded", "commitment", "files", "features", "pool", *_AUDIT)),
+    "canaries": ("were planted by hand", (*_SHOWN, "rounded", "planted_by_me", "references", *_AUDIT)),
+}
 
 
 @click.command()
@@ -35,7 +45,9 @@ _SHOWN = ("probabilities", "logits", "top_one", "values")  # one option for ever
 @click.option(
     "--column", required=True, metavar="NAME", shell_complete=column_of("table"), help="The column with the labels."
 )
-@click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to write.")
+@click.option(
+    "--into", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER", help="Where to write."
+)
 @click.option(
     "--share", type=Share(min=0, min_open=True, max=0.5), default=0.1, show_default=True, help="Of all records."
 )
@@ -71,15 +83,17 @@ def _grid(text: str) -> tuple[float, ...]:
 
     import numpy as np
 
-    from labelinf_core.contracts.errors import InputError
-
     try:
         low, high, count = (read(part) for read, part in zip((float, float, int), text.split(":"), strict=True))
     except ValueError:
         low, high, count = math.nan, math.nan, 0
-    if not (-math.inf < low < high < math.inf and 2 <= count <= 1000):
-        raise InputError(f"--grid {text} must be LOW:HIGH:K, as 0:100:8: two numbers, and 2 to 1000 points.")
-    return tuple(np.linspace(low, high, count).tolist())
+    if -math.inf < low < high < math.inf and 2 <= count <= 1000 and math.isfinite(high - low):
+        points = tuple(
+            float(f"{point:.15g}") for point in np.linspace(low, high, count)
+        )  # 0.3, not 0.30000000000000004
+        if len(set(points)) == count:
+            return points
+    raise InputError(f"--grid {text} must be LOW:HIGH:K, as 0:100:8: two numbers, and 2 to 1000 points between them.")
 
 
 def _planting(said: Mapping[str, Any]) -> Iterator[str]:
@@ -193,27 +207,33 @@ def outputs(
     """Audit a trained model: does it give back the labels that were planted in its training data?
 
     Without a claim it exits with status 1 for a leak, and 3 where none is shown. A claim (--epsilon, --mu) ends with 1
-    when it is refuted, 0 when it is not and twice as much would have been in 95 % of audits, else 3. 2 is bad input.
+    when it is refuted, 0 when it is not and an attack that reads every trained label would refute twice as much in
+    95 % of audits (a weaker one in fewer), else 3. 2 is bad input.
     """
     import numpy as np
 
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit import words
+    from labelinf_outputs.audit.observed import observe as observed
     from labelinf_outputs.audit.outputs import audit_outputs
-    from labelinf_outputs.audit.power import curves, table
+    from labelinf_outputs.audit.power import Power, curves, table
 
     keep_inputs()
     claim = _claimed(epsilon, delta, mu)
+    _check_road(context)
     if observe is not None:
-        seen = _observed(observe, claim, victim or plan or attacks or gate or html or owner, given)
+        predictions, view = _declared(given)
+        seen = observed(predictions, observe, given["files"], view=view)
         tell(seen.document(), seen.lines(), as_json=as_json)
         context.exit(Exit(seen.status))
     if plan is not None:
-        power = _power(claim, plan, given)
+        if not claim.made:
+            raise InputError("--plan says what refutes a claim: give --epsilon, with a --delta if need be, or --mu.")
+        power = Power(claim=claim, n_classes=plan)
         tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
         return
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
-    planted = _read(given) if victim is None else _trained(victim, labels, claim, builder, seed, given)
+    planted = _read(given) if victim is None else _trained(victim, labels, claim, builder, seed)
     with steps("auditing") as progress:
         found = audit_outputs(
             planted, builder, attacks=attacks, claim=claim, gate=gate, rng=rng, timeout=timeout, progress=progress
@@ -224,10 +244,27 @@ def outputs(
     context.exit(Exit(found.decision.status))
 
 
+def _check_road(context: click.Context) -> None:
+    """Refuse what does not go along with the option that says what is audited: nothing is passed over in silence."""
+    typed = {
+        item.name: item.opts[0]
+        for item in context.command.params
+        if item.name in context.params and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE
+    }
+    road = next((name for name in _ROADS if name in typed), None)
+    if road is None:
+        raise InputError("say what was planted: --seal, the file that labelinf plant wrote; or --train a model here.")
+    why, along = _ROADS[road]
+    if strange := [option for name, option in typed.items() if name not in (road, *along, "as_json", "blocks")]:
+        raise InputError(f"{typed[road]} {why}: leave out {', '.join(strange)}.")
+    html, owner = (context.params[name] and os.path.realpath(context.params[name]) for name in ("html", "owner"))
+    if html and html == owner:
+        raise InputError("--html and --owner must be two files: the first is handed on, the second names records.")
+
+
 def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
     import math
 
-    from labelinf_core.contracts.errors import InputError
     from labelinf_outputs.audit.claim import PrivacyClaim
 
     if mu is not None and (epsilon is not None or delta):
@@ -238,45 +275,15 @@ def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyCl
     return PrivacyClaim(epsilon=inf if epsilon is None else epsilon, delta=delta, mu=inf if mu is None else mu)
 
 
-def _power(claim: PrivacyClaim, n_classes: int, given: Mapping[str, Any]) -> Power:
-    """Return the power of a test of a claim; no model is looked at."""
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.power import Power
-
-    if not claim.made:
-        raise InputError("--plan says what refutes a claim: give --epsilon, with a --delta if need be, or --mu.")
-    if any(given.values()):
-        raise InputError("--plan looks at no files: leave them out.")
-    return Power(claim=claim, n_classes=n_classes)
-
-
-def _observed(records: str, claim: PrivacyClaim, others: object, given: Mapping[str, Any]) -> ObservedModel:
-    """Look at a finished model in which nothing was planted."""
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.observed import observe
-
-    known = (*_SHOWN[:3], "rounded", "files")
-    if claim.made or others or any(value for name, value in given.items() if name not in known):
-        raise InputError("--observe proves nothing: it goes with predictions, --rounded and --reference alone.")
-    predictions, view = _declared([given[name] for name in _SHOWN], given["rounded"])
-    return observe(predictions, records, given["files"], view=view)
-
-
-def _trained(
-    victim: str, labels: str, claim: PrivacyClaim, builder: Builder, seed: int, given: Mapping[str, Any]
-) -> Planted:
+def _trained(victim: str, labels: str, claim: PrivacyClaim, builder: Builder, seed: int) -> Planted:
     """Train what is audited."""
-    from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_outputs.audit.trained import trained
 
-    if any(given.values()):
-        raise InputError("--train looks at no files of predictions: leave them out.")
     with steps("training") as progress:
         progress(victim, 1)
         planted, accuracy = trained(victim, load_labels(builder, labels, "--labels"), claim, seed)
-    of_records = " What is tested is labels: a claim about whole records says more." if claim.made else ""
-    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.{of_records}", err=True)
+    click.echo(f"{victim} trained on {labels}: {accuracy:.1%} of unseen records right.", err=True)
     return planted
 
 
@@ -296,43 +303,13 @@ def _write_pages(
 
 def _read(given: Mapping[str, Any]) -> Planted:
     """Read what the options name."""
-    predictions, view = _declared([given[name] for name in _SHOWN], given["rounded"])
-    if given["seal"] is not None:
-        return _sealed(predictions, view, given)
-    return _by_hand(predictions, view, given)
-
-
-def _declared(files: Sequence[str | None], decimals: int | None) -> tuple[str, View]:
-    """Return the file of predictions and what it shows."""
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.game.view import Outputs, View
-
-    given = [(path, kind) for kind, path in zip(Outputs, files, strict=True) if path is not None]
-    if len(given) != 1:
-        raise InputError("say what the model shows with one of --probabilities, --logits, --top-1 and --values.")
-    path, shown = given[0]
-    if decimals is not None and shown is not Outputs.PROBABILITIES:
-        raise InputError("--rounded belongs to --probabilities.")
-    return path, View(outputs=shown, resolution=0.0 if decimals is None else 10.0**-decimals)
-
-
-def _sealed(predictions: str, view: View, given: Mapping[str, Any]) -> Planted:
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.planted import read_sealed
+    from labelinf_outputs.audit.planted import read_planted, read_sealed
     from labelinf_outputs.audit.seal import read_seal
 
-    if given["canaries"] or given["references"]:
-        raise InputError("--canaries and --references are for labels planted by hand; here the --seal says it all.")
-    seal = read_seal(given["seal"], given["commitment"])
-    return read_sealed(predictions, seal, given["files"], view=view, pool=given["pool"], features=given["features"])
-
-
-def _by_hand(predictions: str, view: View, given: Mapping[str, Any]) -> Planted:
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.planted import read_planted
-
-    if given["canaries"] is None or given["files"] or given["pool"] or given["features"]:
-        raise InputError("say what was planted: --seal, the file that labelinf plant wrote; --reference goes with it.")
+    predictions, view = _declared(given)
+    if given["seal"] is not None:
+        seal = read_seal(given["seal"], given["commitment"])
+        return read_sealed(predictions, seal, given["files"], view=view, pool=given["pool"], features=given["features"])
     if not given["planted_by_me"]:
         raise InputError(
             "what was not planted is not audited: plant labels with labelinf plant and give --seal; or, if you drew "
@@ -340,3 +317,16 @@ def _by_hand(predictions: str, view: View, given: Mapping[str, Any]) -> Planted:
             "--planted-by-me."
         )
     return read_planted(predictions, given["canaries"], given["references"], view=view)
+
+
+def _declared(given: Mapping[str, Any]) -> tuple[str, View]:
+    """Return the file of predictions and what it shows."""
+    from labelinf_outputs.game.view import Outputs, View
+
+    said = [(given[name], kind) for kind, name in zip(Outputs, _SHOWN, strict=True) if given[name] is not None]
+    if len(said) != 1:
+        raise InputError("say what the model shows with one of --probabilities, --logits, --top-1 and --values.")
+    (path, shown), decimals = said[0], given["rounded"]
+    if decimals is not None and shown is not Outputs.PROBABILITIES:
+        raise InputError("--rounded belongs to --probabilities.")
+    return path, View(outputs=shown, resolution=0.0 if decimals is None else 10.0**-decimals)

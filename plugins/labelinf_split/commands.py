@@ -37,8 +37,8 @@ def split(
     """Audit a recorded run of split learning: do the gradients that were sent give planted labels away?
 
     RUN.npz has arrays embeddings, gradients (T, n, d), step (T, n) and ids (n,). Without a claim it exits with status 1
-    for a leak, and 3 where none is shown. A claim ends with 1 when it is refuted, 0 when a leak within it is seen and
-    twice as much would have been refuted in 95 % of audits, else 3. 2 is bad input, 4 an attack that broke.
+    for a leak, 3 where none is shown. A claim ends with 1 when refuted, 0 when a leak within it is seen and an attack
+    that reads every label would refute twice as much in 95 % of audits, else 3. 2 is bad input, 4 an attack that broke.
     """
     import attrs
 

@@ -84,7 +84,7 @@ def test_only_exact_types_with_closed_values_are_closed() -> None:
     class Mine(Geometric):
         pass
 
-    known = frozenset((Added, *NOISE_MODELS))
+    known = NOISE_MODELS | (Added,)
     assert closed(Added(model=Geometric()), known)
     assert not closed(Added(model=Mine()), known)
     assert not closed((Added(model=Geometric()), Mine()), known)

@@ -38,7 +38,7 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.readings import metric
+from labelinf_scores.metrics.readings.registry import metric
 
 BUILDER = Builder(Host.load())
 DATA = LabelSet(

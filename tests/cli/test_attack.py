@@ -31,7 +31,7 @@ def test_labels_come_back_in_the_users_order_and_names(labelinf: Labelinf, tmp_p
     names = ["yes", "no", "no", "yes", "no", "yes", "yes", "no", "no"]
     (tmp_path / "y.csv").write_text("\n".join(["label", *names]) + "\n")
 
-    result = labelinf("attack", "powers-blocks", "--labels", "y.csv", "--save", "out.csv")
+    result = labelinf("attack", "powers-blocks", "--labels", "y.csv", "--out", "out.csv")
 
     assert result.exit_code == 0, result.stderr
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
@@ -69,10 +69,10 @@ def test_a_broken_promise_is_loud(labelinf: Labelinf, fakes: Path) -> None:
 
 
 def test_a_file_that_cannot_be_saved_is_told(labelinf: Labelinf, fakes: Path) -> None:
-    result = labelinf("attack", "fake-constant", "--labels", "fake-labels", "--save", "nowhere/out.csv")
+    result = labelinf("attack", "fake-constant", "--labels", "fake-labels", "--out", "nowhere/out.csv")
 
     assert result.exit_code == 2
-    assert "'--save': nowhere/out.csv cannot be written: there is no folder nowhere to write into." in result.stderr
+    assert "'--out': nowhere/out.csv cannot be written: there is no folder nowhere to write into." in result.stderr
 
 
 def test_labels_are_not_written_over(labelinf: Labelinf, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_labels_are_not_written_over(labelinf: Labelinf, tmp_path: Path) -> None
     labels = tmp_path / "labels.csv"
     labels.write_text("label\n0\n1\n")
 
-    result = labelinf("attack", "fake-constant", "--labels", str(labels), "--save", str(labels))
+    result = labelinf("attack", "fake-constant", "--labels", str(labels), "--out", str(labels))
 
     assert result.exit_code == 2
     assert "labels.csv is read by this command; write to another file." in result.stderr

@@ -188,11 +188,79 @@ def test_a_client_is_checked_shielded_and_then_certified(check: Check) -> None:
     name = module("client")
 
     found = check(f"{name}.py", "--model", f"{name}:model", "--deploy", "kept")
-    again = check("kept/shielded.py", "--model", f"{name}:model", "--html", "again.html")
+    again = check("kept/labelinf_client.py", "--model", f"{name}:model", "--html", "again.html")
 
     assert (found.exit_code, again.exit_code) == (Exit.FOUND, Exit.DONE), again.output
-    assert "next    labelinf check kept/shielded.py --model" in found.stdout
+    assert "next    labelinf check kept/labelinf_client.py --model" in found.stdout
     assert again.stdout.startswith("leaks   no: HELD")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("returns", ["change", "parameters"])
+def test_a_client_is_deployed_with_what_it_imports_and_runs_where_only_that_lies(check: Check, returns: str) -> None:
+    """A client of two modules and a package, with the model in another; it sends changes, or new parameters."""
+    name = module("client")
+    nets, slopes = f"nets_{name}", f"{name}_slopes"
+    code = CLIENT.replace("def client", "def slopes").split("def model")
+    Path(nets).mkdir()
+    Path(f"{nets}/own.py").write_text(f"import numpy as np\n\ndef model{code[1]}")
+    Path(f"{nets}/__init__.py").touch()
+    Path(f"{slopes}.py").write_text(f"from {nets}.own import slopes")
+    new = "part - .1 * slope" if returns == "parameters" else "-.1 * slope"
+    Path(f"{name}.py").write_text(
+        f"from {slopes} import slopes\n\ndef client(model, records, labels):\n"
+        f"    return [{new} for part, slope in zip(model, slopes(model, records, labels))]\n"
+    )
+
+    found = check(f"{name}.py", "--model", f"{nets}.own:model", "--deploy", "kept/here")
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert sorted(str(path.relative_to("kept/here")) for path in Path("kept/here").rglob("*.py")) == sorted(
+        [f"{name}.py", "labelinf_client.py", f"{nets}/__init__.py", f"{nets}/own.py", f"{slopes}.py"]
+    )
+    assert ("before=before" in Path("kept/here/labelinf_client.py").read_text()) == (returns == "parameters")
+    again = check("kept/here/labelinf_client.py", "--model", f"{nets}.own:model", "--html", "again.html")
+    assert again.stdout.startswith("leaks   no: HELD"), again.output
+
+
+@pytest.mark.long
+def test_a_client_that_reads_what_is_not_copied_is_not_deployed(check: Check) -> None:
+    name = module("client")
+    Path("width.txt").write_text("1.0")
+    Path(f"{name}.py").write_text(f"{CLIENT}\nimport pathlib\npathlib.Path('width.txt').read_text()\n")
+
+    found = check(f"{name}.py", "--model", f"{name}:model", "--deploy", "kept")
+
+    assert found.exit_code == Exit.INPUT
+    assert "sends no update where only its own files lie" in found.stderr
+    assert "next    mend what --deploy says; then labelinf audit client" in found.stdout
+    assert not Path("kept").exists()
+
+
+@pytest.mark.long
+def test_a_board_is_deployed_with_what_it_imports(check: Check) -> None:
+    name = module("own")
+    Path(f"{name}_weights.py").write_text(OWN)
+    Path(f"{name}.py").write_text(
+        f"import {name}_weights as own\n\ndef score(labels, predictions):\n    return own.rate(labels, predictions)\n"
+    )
+    arguments = ("solution.csv", "--column", "outcome", "--gain", "40%", "--queries", "80", "--deploy", "kept")
+
+    found = check(f"{name}.py", *arguments)
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert Path(f"kept/{name}_weights.py").is_file()
+
+
+@pytest.mark.long
+def test_ids_that_name_rows_twice_are_refused(check: Check) -> None:
+    rows = Path("solution.csv").read_text().splitlines()
+    Path("twice.csv").write_text("\n".join(["id,outcome", *(row.replace("r9,", "r7,") for row in rows[1:])]))
+
+    found = check(f"{module('board')}.py", "twice.csv", "--column", "outcome", "--gain", "40%", "--deploy", "kept")
+
+    assert found.exit_code == Exit.INPUT
+    assert "column 'id' does not name every row once" in found.stderr
 
 
 @pytest.mark.long
@@ -233,7 +301,8 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["board", "solution.csv"], "name the one with the labels"),
         (["solution.txt"], "is none of what can be checked: "),
         (["two", "solution.csv"], "has 2 functions that can be meant; name one"),
-        (["board", "solution.csv", "--deploy", "."], "--deploy . is there already; name a new folder."),
+        (["board", "solution.csv", "--deploy", "."], ". is there already; name a new folder."),
+        (["board", "solution.csv", "--deploy", "mine.html/kept"], "no folder can be made in "),
         (["board", "solution.csv", "--html", "mine.html"], "no check has written it; name another with --html"),
     ],
 )

@@ -65,7 +65,7 @@ LONG = {
     "reproduce": ["reproduce", "blia-tables"],
     "audit scorer": ["audit", "scorer", "slow_board:score", "--labels", "y.csv", "--attack", "majority"],
     "audit log": ["audit", "log", "s.csv", "--scores", "scores.csv", "--labels", "y.csv", "--column", "label",
-                  "--metric", "roc-auc", "--decimals", "2", "--seconds", "1"],
+                  "--metric", "roc-auc", "--decimals", "2", "--timeout", "1"],
     "audit outputs": ["audit", "outputs", "--probabilities", "p.csv", "--canaries", "c.csv", "--planted-by-me",
                       "--attack", "lia-threshold"],
     "audit client": ["audit", "client", "slow_client:update", "--model", "slow_client:make", "--samples", "4",

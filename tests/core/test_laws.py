@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import functools
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +22,7 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.rules.games import small_game, started
 
+ROOT = Path(__file__).parents[2]
 HOST = Host.load(strict=True)
 DEFENCES = [item for item in HOST.catalogue(Kind.DEFENCE) if item.descriptor.channel == "score"]
 
@@ -103,3 +107,55 @@ def test_nothing_unpickles_what_a_user_hands_in() -> None:
             assert "import pickle" not in text, path
         assert "allow_pickle=True" not in text, path
         assert "joblib.load" not in text, path
+
+
+@functools.cache
+def sources() -> dict[str, tuple[Path, int]]:
+    """Return every module of ours: its file and how many lines it has."""
+    homes = [
+        (ROOT, ROOT / "labelinf_core"),
+        *((ROOT / "plugins", path) for path in (ROOT / "plugins").glob("labelinf_*")),
+    ]
+    return {
+        ".".join(path.relative_to(home).with_suffix("").parts).removesuffix(".__init__"): (
+            path,
+            len(path.read_text().splitlines()),
+        )
+        for home, package in homes
+        for path in package.rglob("*.py")
+    }
+
+
+@functools.cache
+def imports(module: str) -> frozenset[str]:
+    """Return the modules of ours that importing one imports: not what a checker of types or a function needs."""
+    wanted: list[ast.stmt] = list(ast.parse(sources()[module][0].read_text()).body)
+    names = {module.rpartition(".")[0]}
+    for node in wanted:
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+        elif isinstance(node, ast.Try):
+            wanted += node.body
+    return frozenset(names & sources().keys())
+
+
+def loaded(module: str) -> set[str]:
+    """Return all that is imported with a module."""
+    found, queue = set(), [module]
+    while queue:
+        if (name := queue.pop()) not in found:
+            found.add(name)
+            queue += imports(name)
+    return found
+
+
+@pytest.mark.parametrize(("room", "most"), [("scores", 6_600), ("gradients", 4_000), ("outputs", 5_800)])
+def test_an_attack_stands_on_few_lines(room: str, most: int) -> None:
+    """Whoever reads an attack has to read what it imports; half of them import no more than that."""
+    attacks = [name for name in sources() if name.startswith(f"labelinf_{room}.attacks.")]
+    lines = [sum(sources()[name][1] for name in loaded(attack)) for attack in attacks]
+
+    assert len(attacks) > 5
+    assert statistics.median(lines) <= most

@@ -99,17 +99,17 @@ def test_a_log_of_arrays_is_audited_as_its_files_are() -> None:
     pd.DataFrame({"submission": [*scores], "score": [*scores.values()]}).to_csv("scores.csv", index=False)
 
     told = asked("audit", "log", "log.csv", "--scores", "scores.csv", "--labels", "truth.csv", "--metric", "accuracy",
-                 "--seconds", "5", status=0)  # fmt: skip
+                 "--timeout", "5", status=0)  # fmt: skip
     for held, given in (
         (submitted, scores.values()),
         (pd.DataFrame(submitted), scores.values()),
         ("log.csv", "scores.csv"),
     ):
-        found = li.audit_log(truth, held, given, metric="accuracy", seconds=5.0)
+        found = li.audit_log(truth, held, given, metric="accuracy", timeout=5.0)
         statuses = [row["status"] for row in found.rows()]
         assert {name: statuses.count(name) for name in told["labels"]} == told["labels"]
         assert (found.word.value, found.status) == ("certified", 0)
-    outside = li.audit_log(None, submitted, scores.values(), metric="accuracy", positives=24, seconds=5.0)
+    outside = li.audit_log(None, submitted, scores.values(), metric="accuracy", positives=24, timeout=5.0)
     assert outside.report.outsider
     assert outside.report.said == (("0", 16), ("1", 24))
 

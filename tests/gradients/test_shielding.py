@@ -156,13 +156,92 @@ def test_a_mistake_is_one_sentence_in_an_audit_too_and_holds_nothing_that_was_gi
     assert "4" not in str(alone.value)
 
 
-def audited(seed: int = 0) -> ClientAudit:
+class Told(dict[str, Any]):
+    """A mapping with an attribute."""
+
+
+@pytest.mark.parametrize("carry", ["attribute", "column order", "view", "name"])
+def test_what_carries_more_than_numbers_came_out_of_no_shield(carry: str) -> None:
+    """Each of these is written as the same numbers under the same names, and tells a label all the same."""
+
+    class Name(str):
+        label: int
+
+    def update(model: Any, classes: Any) -> Any:
+        sent = dict(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True))
+        first = next(iter(sent))
+        if carry == "attribute":
+            sent = Told(sent)
+            sent.label = classes[0]  # type: ignore[attr-defined]
+        elif carry == "column order":
+            sent[first] = np.asfortranarray(sent[first])
+        elif carry == "view":
+            sent[first] = np.concatenate([sent[first], np.full_like(sent[first], classes[0])], axis=1)[:, : X.shape[1]]
+        else:
+            sent = {Name(name): part for name, part in sent.items()}
+        return sent
+
+    assert seen(update) == {None}
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_the_change_since_before_training_is_what_is_shielded(names: bool) -> None:
+    old = {name: np.full(part.shape, 7.0) for name, part in NETWORK.parameters.items()}
+    new = {name: part + 1e-3 for name, part in old.items()}
+    before, update = (old, new) if names else (list(old.values()), list(new.values()))
+
+    sent = li.shield(update, before=before, norm=1, multiplier=1e-9)
+
+    assert type(sent) is type(update)
+    flat = np.concatenate([part.ravel() for part in (sent.values() if names else sent)])
+    np.testing.assert_allclose(flat, 1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("before", ["abc", 3, [], [np.ones(2)], {"other": np.ones(4)}])
+def test_a_before_that_does_not_fit_is_one_sentence(before: Any) -> None:
+    with pytest.raises(InputError, match=r"li\.shield takes as before what training began with"):
+        li.shield([np.ones(3)], before=before, norm=1, multiplier=1)
+
+
+def earlier(kept: list[Any], sent: Any) -> Any:
+    """Send the update before."""
+    kept.append(sent)
+    return kept[-2] if len(kept) > 1 else sent
+
+
+def momentum(kept: list[Any], sent: Any) -> Any:
+    kept[:] = [{name: part + 0.9 * (kept[0][name] if kept else 0) for name, part in sent.items()}]
+    return kept[0]
+
+
+def every_third(kept: list[Any], sent: Any) -> Any:
+    """Send the sum of three updates at every third call, and nothing at the others."""
+    kept.append(sent)
+    if len(kept) % 3:
+        return {name: 0 * part for name, part in sent.items()}
+    return {name: sum(one[name] for one in kept[-3:]) for name in sent}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("keep", [earlier, momentum, every_third])
+def test_what_is_kept_between_calls_takes_the_proof_back(keep: Callable[[list[Any], Any], Any]) -> None:
+    """A shield hides one update about a record: the same record in a later one is a second answer."""
+    kept: list[Any] = []
+    found = audited(change=lambda sent: keep(kept, sent))
+
+    assert found.shield is not None
+    assert not found.repeats
+    assert found.word is AuditWord.UNSHOWN
+    assert "keeps something between calls" in _stopped(found)
+
+
+def audited(seed: int = 0, change: Callable[[Any], Any] = lambda sent: sent) -> ClientAudit:
     bunch, network = load_bunch("digits"), Perceptron.random((64, 16, 10), np.random.default_rng(0), dtype="float32")
     names = tuple("0123456789")
     data = LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
 
     def update(model: Any, x: Any, classes: Any) -> Any:
-        return li.shield(network.mean_gradient(x, np.eye(10)[classes]), norm=1, multiplier=3)
+        return li.shield(change(network.mean_gradient(x, np.eye(10)[classes])), norm=1, multiplier=3)
 
     client = UserClient(function=update, name="mine", network=network)
     settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(seed)}

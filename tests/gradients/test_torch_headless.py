@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,3 +200,52 @@ def test_a_loss_that_tells_little_of_the_label_is_no_label_read() -> None:
     assert found.control is not None
     assert found.control.given < 16
     assert found.control.by_records
+
+
+HEADLESS = """
+import torch
+
+class Adapted(torch.nn.Module):
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.base = torch.nn.Linear(n_in, n_out).requires_grad_(False)
+        self.A, self.B = torch.nn.Parameter(0.1 * torch.randn(4, n_in)), torch.nn.Parameter(torch.zeros(n_out, 4))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.A.T @ self.B.T
+
+def model(n_inputs, n_classes):
+    return Adapted(n_inputs, n_classes)
+
+def client(model, x, y):
+    optimiser = torch.optim.SGD([part for part in model.parameters() if part.requires_grad], lr=0.1)
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimiser.step()
+    return model
+"""
+CHECKED = """
+import sys
+import torch
+import labelinf as li
+
+sys.path.insert(0, "")
+torch.set_num_threads(2)
+side = torch.ones(600, 600)
+print(float((side @ side).sum()))  # its threads are not there in a copy of this process
+found = li.check("adapter.py", model="adapter:model", deploy="kept")
+print(found.word.value)
+print(li.check("kept/labelinf_client.py", model="adapter:model").word.value)
+"""
+
+
+@pytest.mark.long
+def test_a_client_without_a_head_is_checked_and_deployed_where_torch_has_threads(tmp_path: Path) -> None:
+    (tmp_path / "adapter.py").write_text(HEADLESS)
+    (tmp_path / "run.py").write_text(CHECKED)
+
+    found = subprocess.run(
+        [sys.executable, "run.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert found.stdout.split()[-2:] == ["leaks", "certified"], found.stderr
+    assert "before=before" in (tmp_path / "kept/labelinf_client.py").read_text()

@@ -656,7 +656,7 @@ def test_a_second_board_of_the_same_labels_is_told_of_the_first(
     assert [path for path, _ in note] == ["board.toml", "second.toml"]
     assert all(re.fullmatch("[0-9a-f]{16}", mark) for _, mark in note)  # and nothing of the labels
     assert (tmp_path / "labels.csv.boards").stat().st_mode & 0o077 == 0
-    assert "second.toml scores the same file" in command("status", "board.toml", "--seconds", "1").output
+    assert "second.toml scores the same file" in command("status", "board.toml", "--timeout", "1").output
 
 
 def test_the_final_release_is_made_once_and_closes_the_board(begin: Begin, labels: np.ndarray) -> None:

@@ -20,7 +20,7 @@ from labelinf_guard.played import GuardedBoard, _Here
 from labelinf_guard.terms import metric_of
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.utility import honest_panel, utility
-from labelinf_scores.metrics.readings import metric
+from labelinf_scores.metrics.readings.registry import metric
 
 BUILDER = Builder(Host.load())
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 import numpy as np
 import pytest
@@ -132,12 +133,12 @@ def test_references_let_calibrated_attacks_play(tmp_path: Path) -> None:
 
 def test_canaries_may_be_some_of_the_records(tmp_path: Path) -> None:
     predictions = write(tmp_path / "p.csv", "a,b,c", ["1,0,0", "0,1,0", "0,0,1", "0.2,0.3,0.5"])
-    canaries = write(tmp_path / "c.csv", "record,label", ["3,c", "0,b"])
+    canaries = write(tmp_path / "c.csv", "record,label", ["3,c", "0,b", "2,a"])
 
     planted = read_planted(predictions, canaries)
 
-    assert planted.labels.tolist() == [2, 1]
-    assert planted.release.probabilities.tolist() == [[0.2, 0.3, 0.5], [1, 0, 0]]
+    assert planted.labels.tolist() == [2, 1, 0]
+    assert planted.release.probabilities.tolist() == [[0.2, 0.3, 0.5], [1, 0, 0], [0, 0, 1]]
     assert planted.class_names == ("a", "b", "c")
 
 
@@ -151,12 +152,12 @@ def test_one_column_is_the_probability_of_class_one(tmp_path: Path) -> None:
 
 
 def test_rounded_probabilities_need_not_sum_to_one_and_hide_half_a_step(tmp_path: Path) -> None:
-    predictions = write(tmp_path / "p.csv", "a,b,c", ["0.3,0.3,0.3", "0.0,0.1,0.9"])
-    canaries = write(tmp_path / "c.csv", "label", ["a", "c"])
+    predictions = write(tmp_path / "p.csv", "a,b,c", ["0.3,0.3,0.3", "0.0,0.1,0.9", "0.0,0.1,0.9"])
+    canaries = write(tmp_path / "c.csv", "label", ["a", "b", "c"])
 
     planted = read_planted(predictions, canaries, view=View(resolution=0.1))
 
-    assert planted.release.probabilities.tolist() == [[0.3, 0.3, 0.3], [0, 0.1, 0.9]]
+    assert planted.release.probabilities.tolist() == [[0.3, 0.3, 0.3], [0, 0.1, 0.9], [0, 0.1, 0.9]]
     assert np.exp(planted.release.log_probabilities[1, 0]) == pytest.approx(0.05)
     assert str(planted.view) == "probabilities, rounded to 0.1"
     with pytest.raises(InputError, match="row 2 must be probabilities that sum to one"):
@@ -338,6 +339,27 @@ def test_two_coincidences_among_a_thousand_classes_are_not_called_uneven(twice: 
     )
 
     assert any("not uniform" in reason for reason in voids(planted)) is void
+
+
+def test_labels_of_pooled_models_are_looked_at_as_one() -> None:
+    """68 of 100 labels of one class are one in 2000; of nine models, one is so uneven nine times as often."""
+    first, *others = (
+        Planted(
+            release=Release(probabilities=np.full((100, 2), 0.5), log_probabilities=np.full((100, 2), -math.log(2))),
+            labels=(np.arange(100) >= ones).astype(np.intp),
+            class_names=("0", "1"),
+            view=View(),
+        )
+        for ones in [50] * 8 + [68]
+    )
+
+    def void(*pooled: Planted) -> bool:
+        known = attrs.evolve(first, pooled=pooled)
+        found = audit_outputs(known, BUILDER, attacks=["lia-threshold"], rng=np.random.default_rng(0))
+        return found.decision.word is AuditWord.VOID
+
+    assert not void(*others)
+    assert void(*others[-1:] * 8)
 
 
 def test_references_of_the_same_mechanism_are_not_called_another_pipeline() -> None:
@@ -585,8 +607,8 @@ def test_a_claim_that_allows_everything_is_planned_for_and_audited(claim: list[s
 
 def test_a_foreign_attack_is_one_sentence(tmp_path: Path) -> None:
     given = {
-        "predictions": write(tmp_path / "p.csv", "a,b,c", ["1,0,0"]),
-        "canaries": write(tmp_path / "c.csv", "label", ["a"]),
+        "predictions": write(tmp_path / "p.csv", "a,b,c", ["1,0,0", "1,0,0"]),
+        "canaries": write(tmp_path / "c.csv", "label", ["a", "b"]),
     }
 
     with pytest.raises(LabelinfError, match="attack 'majority' does not belong to the output channel"):

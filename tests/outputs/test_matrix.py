@@ -166,6 +166,18 @@ def test_placebo_and_audit_are_told_in_table_json_and_page(builder: Builder, tmp
     assert f"placebo {told} %, epsilon proved" in as_html(results)
 
 
+def test_an_epsilon_names_whose_word_it_rests_on(builder: Builder, tmp_path: Path) -> None:
+    """The core counts, but whether labels are drawn uniformly is the word of whoever draws them."""
+    results = played(builder, tmp_path, ["lia-threshold"], ["none"])
+    (own,) = results.cells
+    implied = attrs.evolve(own.implied, threat={**own.implied.threat, "game": "channel Mine of theirs"})
+    theirs = attrs.evolve(own, implied=implied)
+
+    assert "the epsilon if" not in asides.sentence(own)
+    assert asides.sentence(theirs).endswith("the epsilon if channel Mine of theirs draws as it says")
+    assert "the epsilon if channel Mine of theirs draws as it says" in as_html(attrs.evolve(results, cells=(theirs,)))
+
+
 @pytest.mark.long
 def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) -> None:
     attacks = ["lia-threshold", "lia-delta-margin", "loss-inversion"]

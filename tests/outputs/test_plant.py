@@ -281,15 +281,13 @@ def test_labels_that_nobody_swears_to_have_planted_are_not_audited(tmp_path: Pat
     assert "say what was planted" in str(cli("outputs", "--probabilities", p).exception)
 
 
-def test_labels_of_one_class_are_void(tmp_path: Path) -> None:
+def test_labels_of_one_class_are_one_sentence(tmp_path: Path) -> None:
     p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 30)
     c = write(tmp_path / "c.csv", "label", ["yes"] * 30)
 
     result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me", "--epsilon", "0.1")
 
-    assert result.exit_code == 3
-    assert "VOID" in result.output
-    assert "the planted labels are not uniform over the classes" in result.output
+    assert "c.csv: the planted labels hold one class; at least two are needed." in str(result.exception)
 
 
 def test_ids_that_stand_there_twice_or_not_at_all_are_one_sentence(plan: Path) -> None:
@@ -359,8 +357,27 @@ def test_what_was_planted_is_for_its_owners_eyes_alone(plan: Path) -> None:
     assert (plan / "sealed.json").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_plan_is_never_planted_over(data: str, plan: Path) -> None:
-    assert "holds a plan already" in str(cli("plant", data, "--column", "outcome", "--into", str(plan)).exception)
+@pytest.mark.parametrize("name", ["sealed.json", "training.csv", "holdout.csv", "query.csv", "reference-8.csv"])
+@pytest.mark.parametrize("dangling", [False, True])
+def test_nothing_is_planted_over_a_file_that_stands_there(data: str, tmp_path: Path, name: str, dangling: bool) -> None:
+    folder = tmp_path / "plan"
+    folder.mkdir()
+    if dangling:
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    else:
+        (folder / name).write_text("mine")
+
+    refused = cli("plant", data, "--column", "outcome", "--into", str(folder)).exception
+
+    assert f"holds {name} already, and nothing is written over" in str(refused)
+    assert [path.name for path in folder.iterdir()] == [name]
+    assert dangling or (folder / name).read_text() == "mine"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_planting_beside_files_of_other_names_leaves_them(data: str, tmp_path: Path) -> None:
+    assert cli("plant", data, "--column", "outcome", "--into", str(tmp_path)).exit_code == 0
+    assert Path(data).read_text().startswith("a,b,c,outcome")
 
 
 @pytest.mark.parametrize(
@@ -475,7 +492,25 @@ def test_a_plan_says_with_what_power_canaries_refute_a_claim() -> None:
     ("arguments", "message"),
     [
         (["--plan", "2"], "--plan says what refutes a claim"),
-        (["--plan", "2", "--mu", "1", "--seal", "s"], "--plan looks at no files"),
+        (["--plan", "2", "--mu", "1", "--seal", "s"], "--plan looks at no files and no model: leave out --seal."),
+        (["--plan", "2", "--mu", "1", "--html", "r.html", "--train", "mlp"], "leave out --train, --html."),
+        (
+            ["--plan", "2", "--mu", "1", "--attack", "lira", "--gate", "--seed", "3"],
+            "leave out --attack, --gate, --seed",
+        ),
+        (
+            ["--observe", "r.csv", "--probabilities", "p.csv", "--pool", "2"],
+            "--observe proves nothing: leave out --pool.",
+        ),
+        (["--observe", "r.csv", "--labels", "digits", "--timeout", "3"], "leave out --labels, --timeout."),
+        (
+            ["--seal", "s", "--canaries", "c.csv", "--labels", "x"],
+            "--seal says what was planted: leave out --labels, --c",
+        ),
+        (["--canaries", "c.csv", "--commitment", "0123"], "--canaries were planted by hand: leave out --commitment."),
+        (["--train", "mlp", "--planted-by-me"], "leave out --planted-by-me."),
+        (["--labels", "digits"], "say what was planted"),
+        (["--train", "mlp", "--html", "r.html", "--owner", "./r.html"], "--html and --owner must be two files"),
         (["--mu", "1", "--epsilon", "1"], "or --mu; not both"),
         (["--delta", "0.1"], "--delta belongs to --epsilon"),
     ],
@@ -517,5 +552,73 @@ def test_features_let_an_attack_play_that_trains_nothing(plan: Path) -> None:
 
     quantile = next(item for item in found["findings"] if item["attack"] == "quantile")
     assert (quantile["word"], quantile["correct"]) == ("above chance", 100)
-    missing = write(plan / "few.csv", "record,a", ["0,1"])
-    assert "must have a row for every planted record" in str(audit(plan, lines, "--features", missing).exception)
+
+
+def test_features_that_cannot_be_used_are_one_sentence(plan: Path) -> None:
+    lines, asked = trained(plan / "training.csv", plan / "query.csv"), (plan / "query.csv").read_text().splitlines()
+    head, first, *others = asked
+    record, *values = first.split(",")
+    for table, said in (
+        ([head, first], "lacks "),
+        ([*asked, first], "f.csv: 1 record ids stand there more than once."),
+        ([head, ",".join([record, "nan", *values[1:]]), *others], "f.csv: row 2: 'a' must be a finite number"),
+        ([head, *others, ",".join([record, values[0], "", values[2]])], "f.csv: row 121: 'b' must be a finite number"),
+        (["record,town", *(f"{row.split(',')[0]},Ulm" for row in asked[1:])], "must have a column of numbers"),
+    ):
+        features = write(plan / "f.csv", table[0], table[1:])
+        assert said in str(audit(plan, lines, "--features", features).exception)
+    towns = write(plan / "f.csv", f"{head},town", [f"{row},Ulm" for row in asked[1:]])
+    assert audit(plan, lines, "--features", towns).exit_code == 1
+
+
+def test_ids_that_lost_their_zeros_are_said_to_have(plan: Path) -> None:
+    seal = json.loads((plan / "sealed.json").read_text())
+    attrs.evolve(seal_of(seal), records=tuple(f"0{name}" for name in seal["records"])).write(plan / "sealed.json")
+
+    refused = audit(plan, trained(plan / "training.csv", plan / "query.csv"))
+
+    assert "(without its zeros it is there: read ids as text)." in str(refused.exception)
+
+
+def test_a_digit_of_a_seal_is_no_commitment(plan: Path) -> None:
+    """One digit fits a sixteenth of all seals."""
+    seal = read_seal(str(plan / "sealed.json"))
+
+    refused = audit(plan, [], "--commitment", seal.digest[:1])
+
+    assert "a commitment of 1 digits may fit by chance: give 8 or more of the seal." in str(refused.exception)
+    assert read_seal(str(plan / "sealed.json"), seal.digest[:8].upper()) == seal
+
+
+@pytest.mark.parametrize("against", [False, True])
+def test_the_owner_is_told_the_records_of_a_model_that_is_always_wrong_too(
+    plan: Path, tmp_path: Path, against: bool
+) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    if against:
+        lines = [",".join([name, q, p]) for name, p, q in (line.split(",") for line in lines)]
+    own = tmp_path / "owner.html"
+
+    result = audit(plan, lines, "--epsilon", "1", "--owner", str(own))
+
+    assert result.exit_code == 1
+    assert ("whose label was told not to be the guess, surest first" in own.read_text()) is against
+    assert own.read_text().count("<td>") == 3 * 100
+
+
+def test_what_a_claim_about_records_says_more_stands_in_the_report(plan: Path, tmp_path: Path) -> None:
+    lines, page = trained(plan / "training.csv", plan / "query.csv"), tmp_path / "r.html"
+    said = "What is tested is labels, not whether a record was there: a claim about whole records says more."
+
+    claimed = audit(plan, lines, "--epsilon", "1", "--html", str(page))
+
+    assert said in flat(claimed)
+    assert said in page.read_text()
+    assert said not in flat(audit(plan, lines))
+
+
+def test_nothing_says_that_any_attack_would_have_refuted_twice_a_claim() -> None:
+    shown = flat(cli("outputs", "--help"))
+
+    assert "an attack that reads every trained label would refute twice as much" in shown
+    assert "(a weaker one in fewer)" in shown

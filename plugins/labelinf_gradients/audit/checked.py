@@ -1,31 +1,30 @@
-"""``labelinf check`` of a federated-learning client: its code, or updates that it sent."""
+"""``labelinf check`` of a federated-learning client: its code, or updates that it sent; and its shield as files."""
 
 from __future__ import annotations
 
-import shutil
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from labelinf_core.contracts.checked import Checked, CheckQuestion, functions_in, the_function
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.game import labels_spec
 from labelinf_core.evaluator.labels import load_labels
-from labelinf_core.plugin.worker import apart
-from labelinf_core.specs.own_code import watched_function
-from labelinf_gradients.audit.client import ClientAudit, audit_client
-from labelinf_gradients.audit.saved import Saved, audit_saved
-from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates
+from labelinf_core.specs.own_code import copy_code
+from labelinf_gradients.audit.asked import ClientQuestion, audited
+from labelinf_gradients.audit.client import ClientAudit
 from labelinf_gradients.audit.words import answer, lines
 from labelinf_gradients.game.clients import scaled
-from labelinf_gradients.game.own_network import load
-from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["ClientCheck"]
 
 _SAVED = (".npz", ".safetensors")
 _MODELS = ("model", "module", "net", "network")
 _SAMPLES, _OWN = 64, 300
+_PATIENCE = 300.0  # seconds that what was written has for one update
 
 
 class ClientCheck:
@@ -46,36 +45,27 @@ class ClientCheck:
         model = asked.needed("model", "which function makes the client's model, f(n_inputs, n_classes)")
         named = labels_spec(asked.builder.host, asked.table or "digits", column=asked.column)
         data = load_labels(asked.builder, named, "the table of labels")
-        network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=0)
-        found: ClientAudit | Saved
-        if asked.path.suffix in _SAVED:
-            updates, truth = read_updates(asked.thing, network)
-            found = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
-            name = asked.thing
-        else:
-            name = the_function(asked, _trains) if asked.path.suffix == ".py" else asked.thing
-            client = UserClient(function=watched_function(name, "client"), name=name, network=network)
-
-            def audit() -> ClientAudit:
-                return audit_client(
-                    client,
-                    data,
-                    asked.builder,
-                    samples=min(_SAMPLES, data.n_records // 2),
-                    batch=1,
-                    own=min(_OWN, data.n_records // 2),
-                    gain=asked.given["gain"],
-                    rng=np.random.default_rng(0),
-                )
-
-            found = apart(f"client {name}", audit, once=False, parts=True)
+        name = the_function(asked, _trains) if asked.path.suffix == ".py" else asked.thing
+        half = data.n_records // 2
+        found = audited(
+            ClientQuestion(
+                client=name,
+                model=model,
+                data=data,
+                builder=asked.builder,
+                gain=asked.given["gain"],
+                samples=min(_SAMPLES, half),
+                own=min(_OWN, half),
+            )
+        )
+        labels = ["--labels", asked.table, *(("--column", asked.column) if asked.column else ())] if asked.table else []
         return Checked(
             what=f"{name}, {data.title}",
             decision=found,
             answer=answer(found),
-            then=f"labelinf audit client {name} --model {model} --help",
+            then=asked.command("labelinf", "audit", "client", name, "--model", model, *labels),
             lines=(*lines(found),),
-            deploy=_deployer(found, asked.path, name, model)
+            deploy=_deployer(found, asked, name, model, data)
             if isinstance(found, ClientAudit) and found.change
             else None,
         )
@@ -86,34 +76,80 @@ def _trains(needed: tuple[str, ...]) -> bool:
     return len(needed) == 3 and needed[0].lower() in _MODELS
 
 
+_MODULE = "labelinf_client"
 _SHIELDED = '''"""{name} behind noise that hides every label: {change}."""
 
-import labelinf
+{imports}import labelinf
 from {module} import {function} as unshielded
 
 
 def client(model, records, labels):
     """Return the update of the client, clipped as a whole and noised."""
-    return labelinf.shield(unshielded(model, records, labels), {settings})
+{body}
 '''
+_UPDATE = "    return labelinf.shield(unshielded(model, records, labels), {settings})"
+_TRAINED = """    before = copy.deepcopy(model)
+    return labelinf.shield(unshielded(model, records, labels), before=before, {settings})"""
+_TRY = """
+import sys
+import numpy as np
+from labelinf_core.specs.own_code import own_function
+from labelinf_gradients.audit.updates import UserClient
+from labelinf_gradients.game.own_network import load
+
+name, model, width, n_classes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+network = load(model, n_inputs=width, n_classes=n_classes, seed=0, headless=True)
+client = UserClient(function=own_function(name, "client"), name=name, network=network)
+client(np.random.default_rng(0).normal(size=(2, width)), np.zeros(2, dtype=int))
+sys.exit(client.shields in (set(), {None}))
+"""
 
 
-def _deployer(found: ClientAudit, path: Path, name: str, model: str) -> Callable[[Path], tuple[str, str]]:
-    """Return what writes the client behind the change that was found; its own module is copied beside it."""
+def _deployer(
+    found: ClientAudit, asked: CheckQuestion, name: str, model: str, data: LabelSet
+) -> Callable[[Path], tuple[str, str]]:
+    """Return what writes the client behind the change that was found, with the code of it that lies beside it."""
 
     def deploy(folder: Path) -> tuple[str, str]:
-        if path.suffix == ".py":
-            shutil.copy(path, folder)
         module, _, function = name.partition(":")
-        shielded = folder / "shielded.py"
+        for each in (module, model.partition(":")[0]):
+            copy_code(each, asked.home, folder)
+        shielded = folder / f"{_MODULE}.py"
+        if shielded.exists():
+            raise InputError(f"{name} needs a module of yours called {_MODULE}, which a shield writes: rename yours.")
         settings = found.change.removeprefix("clipped-gaussian(").removesuffix(")")
         shielded.write_text(
-            _SHIELDED.format(name=name, change=found.change, module=module, function=function, settings=settings),
+            _SHIELDED.format(
+                name=name,
+                change=found.change,
+                imports="import copy\n\n" if found.new else "",
+                module=module,
+                function=function,
+                body=(_TRAINED if found.new else _UPDATE).format(settings=settings),
+            ),
             encoding="utf-8",
         )
-        return (
-            f"written: {shielded}: its function client is yours with the noise",
-            f"labelinf check {shielded} --model {model}",
-        )
+        then = ["labelinf", "check", str(shielded), "--model", model]
+        _see_that_it_runs(folder, model, data)
+        return f"written: {shielded}: its function client is yours with the noise", shlex.join(then)
 
     return deploy
+
+
+def _see_that_it_runs(folder: Path, model: str, data: LabelSet) -> None:
+    """Ask what was written for one update about made records, where only its own files lie.
+
+    Raises:
+        InputError: It sends none that came out of its shield.
+    """
+    numbers = [str(scaled(data).shape[1]), str(data.n_classes)]
+    asked = [sys.executable, "-c", _TRY, f"{_MODULE}:client", model, *numbers]
+    try:
+        tried = subprocess.run(asked, cwd=folder, capture_output=True, timeout=_PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        tried = None
+    if tried is None or tried.returncode:
+        raise InputError(
+            f"{_MODULE}.py sends no update where only its own files lie: the client may read files beside it, or "
+            "return what no shield takes. Put li.shield around its change yourself."
+        )

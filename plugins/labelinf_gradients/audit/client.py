@@ -37,12 +37,19 @@ class Control:
     Attributes:
         given: How many of these labels it recovers: what comes out by the labels alone.
         own: How many of the records' own classes it recovers all the same: what the records give away.
-        p_own: How probable so many are without looking.
+        p_given: How probable so many of the labels are without looking.
+        p_own: How probable so many of the records' own classes are without looking.
     """
 
     given: int
     own: int
+    p_given: float
     p_own: float
+
+    @property
+    def by_labels(self) -> bool:
+        """Whether the labels come out, whatever the records are."""
+        return self.p_given <= _SURE
 
     @property
     def by_records(self) -> bool:
@@ -71,6 +78,9 @@ class ClientAudit(AuditDecision):
         shield: What every update came out of, where the client has that change already; ``allows`` is of it then.
         enough: Whether that leaves any attack no more than was asked for.
         tells_more: Whether something that is no parameter was sent as well, and differed; nobody looked at it.
+        repeats: Whether what goes into its shield is the same for the same records, asked again among others; a shield
+            hides one update about a record, and none of what was kept for a later one.
+        new: Whether it sends new parameters or the trained module, and no change of them.
         headed: Whether it sends a last layer with a row for every class; otherwise most attacks cannot be played.
     """
 
@@ -89,6 +99,8 @@ class ClientAudit(AuditDecision):
     shield: ClippedGaussian | None = None
     enough: bool = False
     tells_more: bool = False
+    repeats: bool = True
+    new: bool = False
     headed: bool = True
 
     @property
@@ -98,7 +110,9 @@ class ClientAudit(AuditDecision):
 
     @property
     def refuted(self) -> bool:
-        """Whether more came out behind the change than can: the client's updates are not each of their own records."""
+        """Whether updates are seen not to be each of their own records: a shield or a change hides no more then."""
+        if not self.repeats:
+            return True
         behind = self.share if self.shield is not None else self.tried.share if self.tried is not None else None
         return behind is not None and behind.low > self.allows
 
@@ -196,11 +210,13 @@ def audit_client(
         again = game.oracle(threat, game.sent(given))
         found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
     multiplier = smallest_multiplier(threat, gain, clients)
-    found = attrs.evolve(found, tells_more=client.tells_more)
+    found = attrs.evolve(found, tells_more=client.tells_more, new=True in client.new)
     shield = next(iter(client.shields)) if len(client.shields) == 1 and not client.tells_more else None
     if shield is not None:
         allows = allowed(shield.multiplier, threat, clients)
-        return attrs.evolve(found, shield=shield, allows=allows, enough=allows <= threat.baseline + gain)
+        repeats = client.repeats([(x[rows], classes[rows]) for rows in _probed(x, batch)])
+        enough = allows <= threat.baseline + gain
+        return attrs.evolve(found, shield=shield, allows=allows, enough=enough, repeats=repeats)
     if math.isinf(multiplier):
         return found
     own_updates = _own_updates(game, batch)
@@ -249,6 +265,7 @@ def _control(
     return Control(
         given=int(overlaps(guess, given).sum()),
         own=int(overlaps(guess, truth).sum()),
+        p_given=p_value([guess], given, pool, rng),
         p_own=p_value([guess], truth, pool, rng),
     )
 
@@ -256,8 +273,12 @@ def _control(
 def _own_updates(game: ClientGame, batch: int) -> list[Update]:
     """Return updates about the adversary's own records: a norm that was taken from private ones would tell of them."""
     x, classes = game.own
-    rows = np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
-    return [game.together.client(x[own], classes[own]) for own in rows]
+    return [game.together.client(x[rows], classes[rows]) for rows in _probed(x, batch)]
+
+
+def _probed(x: NDArray[np.float64], batch: int) -> NDArray[np.intp]:
+    """Return the rows of some batches of own records."""
+    return np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
 
 
 def _tried(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -62,52 +61,26 @@ def client(
     Exits with status 1 when labels come out, 0 when it is proved that its li.shield lets through no more than --gain
     allows, 3 when neither is shown, and 4 when an attack failed and none got anything.
     """
-    import numpy as np
-
-    from labelinf_core.contracts.doing import say
-    from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
-    from labelinf_core.plugin.worker import apart
     from labelinf_core.specs import Builder
-    from labelinf_core.specs.own_code import watched_function
-    from labelinf_gradients.audit.client import audit_client
-    from labelinf_gradients.audit.saved import audit_saved
-    from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates
-    from labelinf_gradients.game.clients import scaled
-    from labelinf_gradients.game.own_network import load
-    from labelinf_gradients.recovery.tensors import FORMATS
+    from labelinf_gradients.audit.asked import ClientQuestion, audited
 
     builder = Builder(load_host(blocks))
-    data = load_labels(builder, labels_spec(builder.host, labels or "digits", column=column), "--labels")
-    file = client.endswith((".npz", ".safetensors"))
-    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, seed=seed, headless=not file)
-    if file:
-        if batch * clients > 1:
-            raise InputError(
-                "Saved updates are read as those of one record each, and nothing is said of larger ones: leave out "
-                "--batch and --clients, or give the client's code."
-            )
-        updates, truth = read_updates(client, network)
-        with waiting("solving"):
-            saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
-        tell(_document(saved), _shown(saved), as_json=as_json)
-        context.exit(saved.status)
-    audited = functools.partial(
-        audit_client,
-        UserClient(function=watched_function(client, "client"), name=client, network=network),
-        data,
-        builder,
+    asked = ClientQuestion(
+        client=client,
+        model=model,
+        data=load_labels(builder, labels_spec(builder.host, labels or "digits", column=column), "--labels"),
+        builder=builder,
+        gain=gain,
         samples=samples,
         batch=batch,
         clients=clients,
         own=own,
-        gain=gain,
-        rng=np.random.default_rng(seed),
-        progress=lambda name, total: say(name, 0, total),
+        seed=seed,
     )
     with waiting("auditing"):
-        found = apart(f"client {client}", audited, once=False, parts=True)
+        found = audited(asked)
     tell(_document(found), _shown(found), as_json=as_json)
     context.exit(found.status)
 

@@ -6,9 +6,11 @@ module itself after training. New parameters are told from changes by what they 
 
 from __future__ import annotations
 
+import collections
 import copy
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,6 +24,7 @@ from labelinf_core.contracts.regular import read_regular
 from labelinf_data.arrays import read_arrays
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.networks import Network, Perceptron
+from labelinf_gradients.game.own_network import seeded
 from labelinf_gradients.recovery.tensors import FORMATS, as_array, rounded_to
 from labelinf_gradients.shielding import MISTAKES, Passed, watched
 
@@ -44,6 +47,7 @@ class UserClient:
         formats: Of every parameter, the formats of numbers in which all its updates can have been sent.
         beside: Digests of what it sent beside parameters, buffers, counts and whatever else has a name, and of how it
             was written: in which order, under which names, as what.
+        new: Whether it sends new parameters or the trained module, and no change of them.
     """
 
     function: Callable[..., Any]
@@ -53,6 +57,7 @@ class UserClient:
     shields: set[ClippedGaussian | None] = attrs.field(factory=set, init=False)
     formats: dict[str, set[int]] = attrs.field(factory=dict, init=False)
     beside: set[bytes] = attrs.field(factory=set, init=False)
+    new: set[bool] = attrs.field(factory=set, init=False)
 
     @property
     def tells_more(self) -> bool:
@@ -69,16 +74,10 @@ class UserClient:
         Raises:
             InputError: The code fails, or what it returns cannot be read.
         """
-        given = self._given(x, classes)
-        with watched() as passed:
-            try:
-                sent = self.function(*given)
-            # The user's code may raise anything at all.
-            except Exception as error:
-                if isinstance(error, InputError) and str(error) in MISTAKES:
-                    raise InputError(f"client {self.name!r} fails: {error}") from error
-                raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
-        update = as_update(sent, self.network, self.name)
+        sent, passed = self._called(x, classes)
+        parts, new = _parts(sent, self.network, self.name)
+        self.new.add(new)
+        update = _change(parts, new, self.network)
         if list(update) != self.sends:
             if self.sends:
                 raise InputError(
@@ -86,17 +85,43 @@ class UserClient:
                     "may tell of labels: let it send zeros for what it leaves out."
                 )
             self.sends.extend(update)
-        self.shields.add(self._shield(update, passed))
+        self.shields.add(self._shield(sent, update, passed))
         self.beside.add(_digest({**_beside(sent, self.network), "": _written(sent)}))
         return update
 
-    def _shield(self, update: Update, passed: list[Passed]) -> ClippedGaussian | None:
+    def _called(self, x: NDArray[Any], classes: NDArray[np.intp]) -> tuple[Any, list[Passed]]:
+        """Return what the function returns, and what came out of shields meanwhile."""
+        given = self._given(x, classes)
+        with watched() as passed:
+            try:
+                return self.function(*given), passed
+            # The user's code may raise anything at all.
+            except Exception as error:
+                if isinstance(error, InputError) and str(error) in MISTAKES:
+                    raise InputError(f"client {self.name!r} fails: {error}") from error
+                raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
+
+    def repeats(self, batches: Sequence[tuple[NDArray[Any], NDArray[np.intp]]]) -> bool:
+        """Whether what goes into its shield is the same for the same records, whatever it was asked in between.
+
+        They are asked in their order, then again from the last to the first but for one more call between: what is
+        kept, summed or counted comes out of step. Global generators begin alike at every call.
+        """
+        asked = [*range(len(batches)), 0, *reversed(range(len(batches)))]
+        found: dict[int, set[bytes]] = {}
+        for at in asked:
+            with seeded(0):
+                _, passed = self._called(*batches[at])
+            found.setdefault(at, set()).update(each.given for each in passed)
+        return all(len(given) == 1 for given in found.values())
+
+    def _shield(self, sent: Any, update: Update, passed: list[Passed]) -> ClippedGaussian | None:
         """Return what an update came out of; None where more was done than rounding it or adding the public module.
 
         Two shields are two answers about the same records, and a choice among them is more than either tells; a choice
         of the format tells as much.
         """
-        if len(passed) != 1:
+        if len(passed) != 1 or not _plain(sent):
             return None
         try:
             came = as_update(passed[0].sent, self.network, self.name)
@@ -131,6 +156,23 @@ def _formats(sent: NDArray[np.float64], came: NDArray[np.float64], old: NDArray[
     return {at for at, way in enumerate(ways) if np.array_equal([sent, np.signbit(sent)], [way, np.signbit(way)])}
 
 
+def _plain(sent: Any) -> bool:
+    """Whether that is arrays in a mapping or a list and no more: other classes, attributes and views carry more."""
+    if type(sent) not in (dict, collections.OrderedDict, list, tuple) or getattr(sent, "__dict__", {}):
+        return False
+    names, parts = (list(sent), list(sent.values())) if isinstance(sent, Mapping) else ([], list(sent))
+    return all(type(name) is str for name in names) and all(map(_plain_array, parts))
+
+
+def _plain_array(part: Any) -> bool:
+    if type(part) is np.ndarray:
+        return bool(part.flags.c_contiguous)
+    torch = sys.modules.get("torch")
+    if torch is None or type(part) not in (torch.Tensor, torch.nn.Parameter) or part.__dict__:
+        return False
+    return bool(part.is_contiguous() and part.untyped_storage().nbytes() == part.numel() * part.element_size())
+
+
 def as_update(sent: Any, network: Network, name: str) -> Update:
     """Return what a client sent, by parameter.
 
@@ -143,6 +185,16 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
     Raises:
         InputError: It is none of these, or arrays do not have the parameters' shapes.
     """
+    return _change(*_parts(sent, network, name), network)
+
+
+def _change(arrays: Update, new: bool, network: Network) -> Update:
+    """Return the change of what a client sent, where it sent new parameters."""
+    return {key: value - network.parameters[key] for key, value in arrays.items()} if new else arrays
+
+
+def _parts(sent: Any, network: Network, name: str) -> tuple[Update, bool]:
+    """Return the arrays of what a client sent, by parameter, and whether they are new parameters."""
     trained, orders = hasattr(sent, "named_parameters"), _orders(network)
     sent = dict(sent.named_parameters()) if trained else sent
     if isinstance(sent, Sequence) and not isinstance(sent, str):
@@ -164,9 +216,7 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
         arrays = {key: _head_rows(value, network) if key == head else value for key, value in arrays.items()}
     _check(arrays, old, name)
     arrays = {key: np.asarray(arrays[key], dtype=np.float64) for key in ((known and old) or arrays) if key in arrays}
-    if known and (trained or _in_common(arrays, old) > _IN_COMMON):
-        return {key: value - old[key] for key, value in arrays.items()}
-    return arrays
+    return arrays, bool(known) and (trained or _in_common(arrays, old) > _IN_COMMON)
 
 
 def _beside(sent: Any, network: Network) -> Mapping[str, Any]:

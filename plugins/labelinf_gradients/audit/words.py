@@ -29,7 +29,9 @@ def _of_client(found: ClientAudit) -> Answer:
         f"{best.correct} of {found.n_records} {found.counted}: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
         f"(a blind guess: {found.baseline:.1%}), by {best.attack}"
     )
-    if found.leaks:
+    if found.leaks and found.control is not None and not found.control.by_labels:
+        leaks = f"{counted} (observed): by the records, for labels that are not theirs do not come out"
+    elif found.leaks:
         leaks = f"{counted} (observed)"
     elif found.held:
         leaks = f"HELD: {counted}, within what is proved of its shield"
@@ -68,6 +70,11 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     """Say what a client's own shield is worth."""
     numbers = f"norm={shield.norm:g}, multiplier={shield.multiplier:g}"
     what = f"li.shield({numbers}), out of which every update of this audit came"
+    if not found.repeats:
+        return (
+            f"nothing known: what goes into {what}, is not the same when the same records come again. It draws from a "
+            "generator of its own, or keeps something between calls, which one shield does not hide"
+        )
     if found.refuted:
         return (
             f"nothing known: behind {what}, more still comes out than can of updates that depend on their own records "
@@ -155,9 +162,8 @@ def _control_lines(found: ClientAudit) -> list[str]:
         f"{control.own} of {n} of the records' own classes"
     ]
     if control.by_records:
-        lines.append(
-            "             so records give their classes away whatever their labels: features have to be hidden too"
-        )
+        whatever = "whatever their labels" if control.by_labels else "and labels alone do not come out"
+        lines.append(f"             so records give their classes away, {whatever}: features have to be hidden too")
     return lines
 
 

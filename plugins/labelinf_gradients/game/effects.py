@@ -379,10 +379,9 @@ EFFECTS: tuple[type[Effect[GradientFacts]], ...] = (
     NoiseAdded,
 )  #: what a stage can say
 
-VOCABULARY: tuple[type, ...] = (
+VOCABULARY = NOISE_MODELS | (
     *EFFECTS,
     NoProof,
     GaussianNoise,
     LaplaceNoise,
-    *NOISE_MODELS,
 )  #: with what effects may hold; a subclass, or what is of somebody else's making, is unknown

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import abc
 import enum
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -74,7 +74,7 @@ class GradientThreat(ThreatModel):
         bias_shared: Whether the gradient of the last layer's bias is released.
     """
 
-    vocabulary: ClassVar[frozenset[type]] = frozenset(VOCABULARY)
+    vocabulary: ClassVar[Container[type]] = VOCABULARY
 
     shared: Shared = Shared.LAST
     has_bias: bool = False

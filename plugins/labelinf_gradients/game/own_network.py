@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from labelinf_core.specs.own_code import name_of, watched_function
 from labelinf_gradients.game.networks import Layer, Network, Perceptron
 from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 
-__all__ = ["load"]
+__all__ = ["load", "seeded"]
 
 
 def load(
@@ -35,7 +36,7 @@ def load(
             biases of a perceptron with ReLUs, ``[W1, b1, W2, b2, ...]``, a row of weights for every output.
         n_inputs: Width of a flat input.
         n_classes: K.
-        seed: Of PyTorch's and NumPy's global generators while the function runs.
+        seed: Of all global generators while the function runs.
         precision: ``"float32"`` or ``"float64"``.
         headless: Whether a network without a last layer for these classes is taken too.
 
@@ -45,7 +46,7 @@ def load(
     """
     if isinstance(target, str) and not all(target.partition(":")):
         raise InputError(f"network={target!r} must be 'mlp' or 'module:function', a function that makes a module.")
-    with _seeded(seed):
+    with seeded(seed):
         make, target = _function(target), name_of(target)
         try:
             made = make(n_inputs, n_classes)
@@ -76,9 +77,10 @@ def _function(target: str | Callable[..., Any]) -> Any:
 
 
 @contextlib.contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Seed the global generators for a while."""
-    kept = np.random.get_state()  # noqa: NPY002 -- the user's function draws from the global generator
+def seeded(seed: int) -> Iterator[None]:
+    """Seed the global generators of Python, NumPy and PyTorch for a while: a user's function draws from them."""
+    kept, state = np.random.get_state(), random.getstate()  # noqa: NPY002
+    random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002
     try:
         if not _has_torch():
@@ -90,6 +92,7 @@ def _seeded(seed: int) -> Iterator[None]:
             yield
     finally:
         np.random.set_state(kept)  # noqa: NPY002
+        random.setstate(state)
 
 
 def _has_torch() -> bool:

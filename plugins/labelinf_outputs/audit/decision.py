@@ -4,16 +4,16 @@ Everything in it comes from the guesses that were committed to: what they prove 
 they are void, and whether this audit could have seen a leak. What other attacks do is shown beside it and decides
 nothing.
 
-=====================================================================  ========  ======
-what is found                                                          claimed   status
-=====================================================================  ========  ======
-void: no audit                                                         any       3
-the lower bound is above the claim                                     yes       1
-the lower bound is above 0: *leaks*                                    no        1
-no leak is shown                                                       no        3
-not refuted, and twice the claim would have been, with POWER at least  yes       0
-not refuted, and it might not have been; or nothing carries a signal   yes       3
-=====================================================================  ========  ======
+=============================================================================================  ========  ======
+what is found                                                                                  claimed   status
+=============================================================================================  ========  ======
+void: no audit                                                                                 any       3
+the lower bound is above the claim                                                             yes       1
+the lower bound is above 0: *leaks*                                                            no        1
+no leak is shown                                                                               no        3
+not refuted; an attack that reads every trained label would refute twice the claim with POWER  yes       0
+not refuted, with less of that power; or nothing carries a signal                              yes       3
+=============================================================================================  ========  ======
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Decision(AuditDecision):
 
     @property
     def passed(self) -> bool:
-        """Whether a claim withstood an audit that carries a signal, and that would have refuted twice as much."""
+        """Whether a claim withstood an audit that carries a signal, where reading every label would refute twice it."""
         carries = self.leaks or bool(self.signal and self.proof)
         return self.power is not None and not self.refuted and carries and self.power >= POWER
 

@@ -21,7 +21,7 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.table import columns_of
 from labelinf_outputs.attacks.answering import best_class
-from labelinf_outputs.audit.planted import classes_of, joined, like_the_model
+from labelinf_outputs.audit.planted import classes_of, like_the_model, release_of
 from labelinf_outputs.audit.predictions import read_predictions
 from labelinf_outputs.audit.words import share, wrapped
 from labelinf_outputs.game.view import View
@@ -95,15 +95,13 @@ def observe(predictions: str, records: str, references: Sequence[str] = (), *, v
     if seen.all() or not seen.any():
         raise InputError(f"{records} must hold records that were trained on and others, the placebo: seen 1 and 0.")
     said = read_predictions(predictions, view, columns["label"])
-    labels = classes_of(records, "label", columns["label"], said.class_names)
-    gains = said.log_probabilities[joined(predictions, said, columns["record"])]
+    names, ids = said.classes(predictions), columns["record"]
+    labels = classes_of(records, "label", columns["label"], names)
+    gains = release_of(predictions, said, names, ids).log_probabilities
     for path in references:
         other = read_predictions(path, view, columns["label"])
         like_the_model(path, said, other.decimals)
-        if sorted(other.class_names) != sorted(said.class_names):
-            raise InputError(f"{path}: its classes must be those of {predictions}, {', '.join(said.class_names)}.")
-        logs = other.log_probabilities[:, [other.class_names.index(name) for name in said.class_names]]
-        gains = gains - logs[joined(path, other, columns["record"])] / len(references)
+        gains = gains - release_of(path, other, names, ids).log_probabilities / len(references)
     right = best_class(gains) == labels
     return _compared(right[seen], right[~seen], len(references))
 

@@ -97,7 +97,7 @@ def audit_outputs(
     if not bouts:
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])
     found_by = findings_of([*bouts.values()], threat, committed)
-    reasons = tuple(dict.fromkeys(reason for model in planted.models for reason in voids(model)))
+    reasons = voids(planted)
     if reasons:
         found_by = {name: item.voided() for name, item in found_by.items()}
     n_canaries = threat.n_records * len(planted.models)

@@ -18,6 +18,8 @@ import jinja2
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.pictures import Picture
+from labelinf_core.report.svg import as_svg
 from labelinf_outputs.audit import words
 from labelinf_outputs.audit.curves import power_curves, roc
 from labelinf_outputs.audit.findings import OutputsAudit
@@ -70,17 +72,16 @@ def report(found: OutputsAudit, made: Circumstances) -> str:
         title=words.sentence(words.headline(found.decision)),
         lead="",
         conditions=[*words.conditions(found)],
-        drawings=[*_drawings(found)],
+        drawings=[(each.title, as_svg(each, name=f"p{at}"), told) for at, (each, told) in enumerate(_drawings(found))],
         tables=[("Facts", ("", ""), facts), ("Attacks", header, [*_attacks(found)])],
     )
 
 
-def _drawings(found: OutputsAudit) -> Iterator[tuple[str, str, str]]:
+def _drawings(found: OutputsAudit) -> Iterator[tuple[Picture, str]]:
     if found.first is not None and found.first.right.any():
-        each = found.n_canaries // found.n_models
-        yield "ROC curve", roc(found.first, each, found.n_classes, found.claim), _ROC
+        yield roc(found.first, found.n_canaries // found.n_models, found.n_classes, found.claim), _ROC
     if found.claim.made:
-        yield "Power", power_curves(Power(claim=found.claim, n_classes=found.n_classes)), _POWER
+        yield power_curves(Power(claim=found.claim, n_classes=found.n_classes)), _POWER
 
 
 def _attacks(found: OutputsAudit) -> Iterator[tuple[str, ...]]:
@@ -95,6 +96,7 @@ def _attacks(found: OutputsAudit) -> Iterator[tuple[str, ...]]:
 
 def owner(found: OutputsAudit, planted: Planted, made: Circumstances) -> str:
     """Return the page with the ids of the records at risk; for nobody but their owner."""
+    heading = "Records whose label was told" + (" not to be the guess" if _by_wrong(found) else "")
     return _page(
         made,
         title="Records at risk",
@@ -103,7 +105,7 @@ def owner(found: OutputsAudit, planted: Planted, made: Circumstances) -> str:
         drawings=[],
         tables=[
             (
-                "Records whose label was told, surest first",
+                f"{heading}, surest first",
                 ("record", "rank", "memorisation"),
                 [*_risks(found, planted)],
             )
@@ -118,9 +120,15 @@ def _risks(found: OutputsAudit, planted: Planted) -> Iterator[tuple[str, ...]]:
     each = found.committed.guesses // found.n_models
     told = zip(found.first.canaries[:each].tolist(), found.first.right[:each].tolist(), strict=True)
     for rank, (canary, right) in enumerate(told, 1):
-        if right:
+        if right is not _by_wrong(found):
             share = "" if known is None or np.isnan(known[canary]) else f"{known[canary]:.2f}"
             yield planted.records[canary], str(rank), share
+
+
+def _by_wrong(found: OutputsAudit) -> bool:
+    """Whether the guesses that count are wrong more often than by chance, which tells labels too."""
+    proof = found.decision.found
+    return proof is not None and proof.correct * found.n_classes < proof.correct + proof.wrong
 
 
 def _memorised(planted: Planted) -> np.ndarray | None:

@@ -20,6 +20,7 @@ them. A column of **values** (regression) is planted on a grid, whose points sta
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,13 +31,14 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
-from labelinf_data.encode import is_missing, is_number, one_name_each
+from labelinf_data.encode import in_order, is_missing, is_number, one_name_each
 from labelinf_data.table import columns_of
 from labelinf_outputs.audit.seal import Seal
 
 __all__ = ["Planting", "drawn", "plant", "training"]
 
 _RECORD = "record"
+_EMPTY = {"na", "n/a", "none", "null", "<na>"}  # what is read as a missing value, however it is meant
 _MOST_NUMBERS = 20  # of different numbers that are taken for classes without being asked about
 
 
@@ -67,18 +69,20 @@ def plant(
     Args:
         path: CSV file with a header; a column ``record`` has ids, otherwise rows are counted from 0.
         column: The labels' column.
-        folder: Where to; it must not hold a plan yet.
+        folder: Where to; it must hold none of the files yet.
         how: How much.
         rng: Of all draws.
 
     Raises:
-        InputError: The file cannot be used as it is, there are too few records or classes, or a plan stands there.
+        InputError: The file cannot be used as it is, there are too few records or classes, or a file stands there.
     """
     columns = columns_of(path, column, "record")
     labels = columns.pop(column)
     ids = columns.pop(_RECORD, [str(row) for row in range(len(labels))])
-    if (folder / "sealed.json").exists():
-        raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
+    written = (f"reference-{number}.csv" for number in range(1, how.references + 1))
+    for name in ("sealed.json", "training.csv", "holdout.csv", "query.csv", *written):
+        if os.path.lexists(folder / name):
+            raise InputError(f"{folder} holds {name} already, and nothing is written over: name another folder.")
     twins = _twins(columns, len(ids))
     seal, doubts = drawn(ids, labels, how, rng, f"{path}: column {column!r}", twins)
     _write_all(folder, seal, columns, ids, labels, column, how.copies)
@@ -110,7 +114,7 @@ def drawn(
         InputError: There are too few records or classes, or a label is missing.
     """
     _check(place, ids, labels)
-    classes = tuple(f"{value:.6g}" for value in how.grid) or _classes(place, labels)
+    classes = tuple(repr(value).removesuffix(".0") for value in how.grid) or _classes(place, labels)
     if how.grid and not all(map(is_number, labels)):
         raise InputError(f"{place} must hold numbers: values on a grid are planted in it.")
     n_canaries = int(how.share * len(ids))
@@ -172,6 +176,8 @@ def _rare(classes: Sequence[str], labels: Sequence[str], n_canaries: int) -> Ite
     """Warn of numbers that are many for classes, and of a class of which more is planted than it has records."""
     if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)):
         yield f"{len(classes)} different numbers are taken for classes; values are planted with --grid"
+    if empty := [name for name in classes if name.lower() in _EMPTY]:
+        yield f"class {empty[0]!r} is no label to pandas, unless it reads with keep_default_na=False"
     count, name = min((labels.count(name), name) for name in classes)
     planted = n_canaries / len(classes)
     if count < planted:
@@ -191,7 +197,7 @@ def _check(place: str, ids: Sequence[str], labels: Sequence[str]) -> None:
 
 
 def _classes(place: str, labels: Sequence[str]) -> tuple[str, ...]:
-    classes = tuple(sorted(set(labels), key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
+    classes = in_order(labels)
     one_name_each(classes, place)
     counted = classes == tuple(map(str, range(len(classes))))
     if len(classes) > _MOST_NUMBERS and all(map(is_number, classes)) and not counted:

@@ -23,6 +23,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import is_missing, is_number
@@ -36,11 +37,11 @@ __all__ = [
     "Planted",
     "by_hand",
     "classes_of",
-    "joined",
     "like_the_model",
     "read_planted",
     "read_sealed",
     "references_of",
+    "release_of",
     "sealed_of",
 ]
 
@@ -107,7 +108,7 @@ def read_planted(
     columns = columns_of(canaries, "label", "planted label")
     said = read_predictions(predictions, view, columns["label"])
     if said.records is not None and "record" in columns:
-        rows = joined(predictions, said, columns["record"])
+        rows = _joined(predictions, said.records, columns["record"])
     else:
         rows = _rows(canaries, columns.get("record"), len(columns["label"]), len(said.probabilities))
     known = references_of(references, read_arrays(references), rows, said, view) if references else None
@@ -136,21 +137,52 @@ def by_hand(
     Raises:
         InputError: A label is none of the model's classes, or a loss is none.
     """
-    canaries, names, n_canaries = place, said.class_names, len(columns["label"])
-    losses = [_loss(canaries, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
+    names, n_canaries = said.classes(place), len(columns["label"])
+    losses = [_loss(place, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
     view = attrs.evolve(
         view,
         loss=LossOracle.PLANTED if losses else LossOracle.NONE,
         references=0 if known is None else len(known.planted),
     )
-    return Planted(
+    found = Planted(
         release=said.release(rows, np.array(losses) if losses else None),
-        labels=classes_of(canaries, "label", columns["label"], names),
+        labels=classes_of(place, "label", columns["label"], names),
         class_names=names,
         view=view,
         references=known,
         records=tuple(columns.get("record", map(str, range(n_canaries)))),
-        trained=classes_of(canaries, "trained", columns["trained"], names) if "trained" in columns else None,
+        trained=classes_of(place, "trained", columns["trained"], names) if "trained" in columns else None,
+    )
+    return _of_planted_classes(found, place)
+
+
+def _of_planted_classes(found: Planted, place: str) -> Planted:
+    """Leave out the classes that nothing was planted of: only ``labelinf plant`` knows whether they could have been.
+
+    Given which classes came out, labels are uniform over these: with more of them chance would be put too low.
+    """
+    known = found.references
+    drawn = np.unique(found.labels if known is None else np.append(known.planted, found.labels))
+    if drawn.size < 2:
+        raise InputError(f"{place}: the planted labels hold one class; at least two are needed.")
+    if drawn.size == len(found.class_names):
+        return found
+    at = np.full(len(found.class_names), ABSTAIN)
+    at[drawn] = np.arange(drawn.size)
+    logs = log_softmax(found.release.log_probabilities[:, drawn])
+    if known is not None:
+        known = References(
+            log_probabilities=log_softmax(known.log_probabilities[..., drawn]),
+            planted=at[known.planted],
+            trained=at[known.trained],
+        )
+    return attrs.evolve(
+        found,
+        release=attrs.evolve(found.release, probabilities=np.exp(logs), log_probabilities=logs),
+        labels=at[found.labels],
+        class_names=tuple(found.class_names[k] for k in drawn),
+        references=known,
+        trained=None if found.trained is None else at[found.trained],
     )
 
 
@@ -206,9 +238,9 @@ def sealed_of(
         raise InputError(f"--pool {pool} must be at most the number of --reference files, {len(references)}.")
     for path, item in references:
         like_the_model(path, first_said, item.decimals)
-    victim = _release(predictions, first_said, seal, seal.records)
-    others = [_release(*item, seal, seal.records) for item in references]
-    control = _release(predictions, first_said, seal, seal.control) if seal.control else None
+    victim = release_of(predictions, first_said, seal.classes, seal.records)
+    others = [release_of(*item, seal.classes, seal.records) for item in references]
+    control = release_of(predictions, first_said, seal.classes, seal.control) if seal.control else None
     kept = len(others) - pool
     drawn = np.array(seal.references, dtype=np.intp).reshape(len(seal.references), len(seal.records))
     known = References(
@@ -233,12 +265,16 @@ def sealed_of(
     return attrs.evolve(first, pooled=tuple(pooled))
 
 
-def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -> Release:
-    """Return what a model shows of some records, its classes in the plan's order."""
-    names = _named(said, seal)
-    if sorted(names) != sorted(seal.classes):
-        raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
-    rows, order = joined(path, said, records), [names.index(name) for name in seal.classes]
+def release_of(path: str, said: Predictions, classes: tuple[str, ...], records: Sequence[str]) -> Release:
+    """Return what a model shows of some records, its classes in this order.
+
+    Raises:
+        InputError: It has other classes, or lacks a record.
+    """
+    names = said.classes(path, classes)
+    if sorted(names) != sorted(classes):
+        raise InputError(f"{path}: its classes must be {', '.join(classes)}.")
+    rows, order = _joined(path, said.records, records), [names.index(name) for name in classes]
     return Release(
         probabilities=said.probabilities[rows][:, order], log_probabilities=said.log_probabilities[rows][:, order]
     )
@@ -246,37 +282,38 @@ def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -
 
 def _features(path: str, records: Sequence[str]) -> Floats:
     columns = columns_of(path, _RECORD, "record")
-    ids = columns.pop(_RECORD)
-    place = {name: row for row, name in enumerate(ids)}
-    known = [values for values in columns.values() if all(map(is_number, values))]
-    if not known or any(name not in place for name in records):
-        raise InputError(f"{path} must have a row for every planted record, and a column of numbers beside 'record'.")
-    return np.array([[float(values[place[name]]) for values in known] for name in records])
+    rows = _joined(path, columns.pop(_RECORD), records)
+    known = {name: cells for name, cells in columns.items() if any(map(is_number, cells))}
+    if not known:
+        raise InputError(f"{path} must have a column of numbers beside 'record'.")
+    for name, cells in known.items():
+        if odd := [row for row, cell in enumerate(cells, 2) if not is_number(cell)]:
+            raise InputError(f"{path}: row {odd[0]}: {name!r} must be a finite number, as elsewhere in its column.")
+    return np.array([*known.values()], dtype=np.float64).T[rows]
 
 
-def _named(said: Predictions, seal: Seal) -> tuple[str, ...]:
-    """Return the classes of the columns; columns without a name of their own are in the order of the plan."""
-    return seal.classes if said.class_names == tuple(map(str, range(len(seal.classes)))) else said.class_names
-
-
-def joined(path: str, said: Predictions, wanted: Sequence[str]) -> Labels:
+def _joined(path: str, ids: Sequence[str] | NDArray[np.str_] | None, wanted: Sequence[str]) -> Labels:
     """Return the row of every wanted record.
 
     Raises:
         InputError: There are no ids, one stands there or is wanted twice, or a wanted one is missing.
     """
-    if said.records is None:
+    if ids is None:
         raise InputError(f"{path} has no column 'record': predictions are joined with what was planted on its ids.")
-    place = {name: row for row, name in enumerate(said.records.tolist())}
-    if len(place) < said.records.size:
-        raise InputError(f"{path}: {said.records.size - len(place)} record ids stand there more than once.")
+    place = {str(name): row for row, name in enumerate(ids)}
+    if len(place) < len(ids):
+        raise InputError(f"{path}: {len(ids) - len(place)} record ids stand there more than once.")
     if len(set(wanted)) < len(wanted):
         raise InputError(
             f"{path} is joined with canaries of which {len(wanted) - len(set(wanted))} stand there more than once: a "
             f"label that counts twice proves too much."
         )
     if missing := [name for name in wanted if name not in place]:
-        raise InputError(f"{path} lacks {len(missing)} of {len(wanted)} records, the first is {missing[0][:40]!r}.")
+        short = missing[0].lstrip("0") in place
+        hint = " (without its zeros it is there: read ids as text)" if short else ""
+        raise InputError(
+            f"{path} lacks {len(missing)} of {len(wanted)} records, the first is {missing[0][:40]!r}{hint}."
+        )
     return np.array([place[name] for name in wanted], dtype=np.intp)
 
 
@@ -352,7 +389,7 @@ def references_of(
             raise InputError(f"{path} has no array {name!r}; it needs 'probabilities' and 'labels'.")
     said, labels = arrays[kind], arrays["labels"]
     wanted = (*said.shape[:1], rows.size, shape[1])
-    if said.shape != wanted or labels.shape != wanted[:2] or said.dtype.kind != "f":
+    if said.shape != wanted or labels.shape != wanted[:2] or said.dtype.kind not in "fiu":
         raise InputError(
             f"{path}: {kind} {said.shape} and labels {labels.shape} must have shapes "
             f"(R, {rows.size}, {shape[1]}) and (R, {rows.size}): R models, {rows.size} canaries, {shape[1]} classes."
@@ -368,7 +405,7 @@ def references_of(
             f"{path}: the references must show what the model shows ({view}), or they are no models of its pipeline."
         )
     whole = said.astype(np.float64)
-    if kind == "probabilities":
+    if kind == "probabilities" and not np.isin(whole, (0, 1)).all():
         like_the_model(path, victim, few_decimals(whole.reshape(-1, shape[1])))
     return References(
         log_probabilities=log_softmax(whole) if kind == "logits" else np.log(np.maximum(whole, view.smallest)),
@@ -388,10 +425,11 @@ def _drawn(
 ) -> Labels:
     if shape is not None and labels.shape != shape:
         raise InputError(f"{path}: {name} {labels.shape} must have the shape of labels, {shape}.")
-    if labels.dtype.kind == "U":
-        texts, inverse = np.unique(labels, return_inverse=True)
-        known = [classes.index(text) if text in classes else -1 for text in texts.tolist()]
-        labels = np.array(known, dtype=np.intp)[inverse].reshape(labels.shape)
+    if labels.dtype.kind in "iuU":
+        texts, inverse = np.unique(labels.astype(np.str_), return_inverse=True)
+        if {*texts.tolist()} <= {*classes}:  # numbers may be names as well
+            known = [classes.index(text) for text in texts.tolist()]
+            labels = np.array(known, dtype=np.intp)[inverse].reshape(labels.shape)
     if labels.dtype.kind not in "iu" or not ((labels >= 0) & (labels < len(classes))).all():
         raise InputError(f"{path}: {name} must be whole numbers in 0..{len(classes) - 1}, or names of the classes.")
     return labels.astype(np.intp)

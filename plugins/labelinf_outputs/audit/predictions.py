@@ -1,8 +1,8 @@
 """Reads what a model said: probabilities, rounded or not, logits, or predicted classes, as its view declares.
 
 * **Probabilities**: CSV, one row per record, one column per class; the header, if any, names the classes (a first row
-  ``0,1,...,K-1`` is one). One column alone is the probability of the class that its header names, else of class 1.
-  Declared as rounded, no number may have more decimals, and rows need not sum to one exactly.
+  ``0,1,...,K-1``, or of the planted numbers, is one). One column alone is the probability of the class that its header
+  names, else of class 1. Declared as rounded, no number may have more decimals, and rows need not sum to one exactly.
 * **Logits**: the same with any finite numbers (log-probabilities are logits); one column alone is the log-odds of
   that class.
 * **Values**: one column of numbers below a header. What is said for a point of the grid is minus the squared distance
@@ -17,21 +17,16 @@ need; or a Parquet table with a column for every class (extra ``parquet``).
 
 from __future__ import annotations
 
-import csv
-import io
-import math
-import warnings
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.regular import open_regular, read_regular
 from labelinf_data.arrays import read_arrays
-from labelinf_data.encode import is_missing, is_number
+from labelinf_data.encode import in_order, is_missing, is_number, one_name_each
 from labelinf_data.table import Row, read_rows
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
@@ -56,6 +51,7 @@ class Predictions:
         class_names: The user's own name of every class.
         records: The id of every row, shape ``(n,)``, or None.
         decimals: How few decimals all probabilities have, where these are few: they were rounded.
+        named: Whether columns 0..K-1 are classes of these names; else they are only counted.
     """
 
     probabilities: Floats
@@ -63,6 +59,25 @@ class Predictions:
     class_names: tuple[str, ...]
     records: NDArray[np.str_] | None = None
     decimals: int | None = None
+    named: bool = True
+
+    def classes(self, path: str, planned: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return the class of every column; columns that are only counted have the order of ``planned``.
+
+        Raises:
+            InputError: That is not the only order in which a library could have put these classes.
+        """
+        counted = tuple(map(str, range(len(self.class_names))))
+        if self.named or self.class_names != counted or len(planned) not in (0, len(counted)):
+            return self.class_names
+        planned = planned or counted
+        if len({planned, in_order(planned), tuple(sorted(planned))}) > 1:
+            hint = ", in the order of text (0, 1, 10, ...)" if {*planned} == {*counted} else ""
+            raise InputError(
+                f"{path}: the columns of predictions are counted, 0..{len(counted) - 1}, and the classes have another "
+                f"order as text than as numbers: head each column with its class{hint}, or add 'classes' to the .npz."
+            )
+        return planned
 
     def release(self, rows: NDArray[np.intp], losses: Floats | None) -> Release:
         """Return what is shown of some of the records."""
@@ -79,6 +94,7 @@ class _Said:
     names: tuple[str, ...]
     records: NDArray[np.str_] | None
     first: int  # where the file's own counting of rows begins
+    named: bool = False  # whether it is told apart from counting
 
 
 def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predictions:
@@ -99,7 +115,7 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
     if path.endswith(".parquet"):
         said = _of_parquet(path)
     else:
-        said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
+        said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path, labels)
     return _shown(path, said, view, labels)
 
 
@@ -146,14 +162,15 @@ def _shown(path: str, said: _Said, view: View, labels: Sequence[str]) -> Predict
         class_names=names,
         records=said.records,
         decimals=decimals,
+        named=said.named,
     )
 
 
 def _values(path: str, labels: Sequence[str]) -> Predictions:
-    names = tuple(sorted({*labels}, key=lambda name: float(name) if is_number(name) else math.nan))
+    names = in_order(labels)
     if not all(map(is_number, names)) or len(names) < 2:
         raise InputError(f"{path}: values are joined with values that were planted on a grid, and these are classes.")
-    said = _of_arrays(path, View(outputs=Outputs.LOGITS)) if path.endswith(".npz") else _of_text(path)
+    said = _of_arrays(path, View(outputs=Outputs.LOGITS)) if path.endswith(".npz") else _of_text(path, ())
     if said.values.shape[1] != 1:
         raise InputError(f"{path} must have one column of values beside 'record'; it has {said.values.shape[1]}.")
     grid = np.array([float(name) for name in names])
@@ -191,7 +208,7 @@ def _of_array(path: str, values: NDArray[Any], kind: str, classes: Any, records:
         ids = None if records is None else records.astype(np.str_)
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: record must be numbers or text, not bytes beyond ASCII.") from error
-    return _Said(values=values.astype(np.float64), names=names, records=ids, first=0)
+    return _Said(values=values.astype(np.float64), names=names, records=ids, first=0, named=classes is not None)
 
 
 def _of_parquet(path: str) -> _Said:
@@ -214,37 +231,10 @@ def _of_parquet(path: str) -> _Said:
     return _Said(values=values, names=names, records=ids, first=0)
 
 
-def _of_text(path: str) -> _Said:
-    """Read CSV by NumPy's parser; what that cannot read is read cell by cell, which says where the fault is."""
-    return _quickly(path) or _slowly(path)
-
-
-def _text(path: str) -> TextIO:
-    return io.TextIOWrapper(open_regular(path), encoding="utf-8-sig", newline="")
-
-
-def _quickly(path: str) -> _Said | None:
-    options: dict[str, Any] = {"delimiter": ",", "comments": None, "quotechar": '"'}
-    try:
-        with _text(path) as file, warnings.catch_warnings(action="error"):
-            first = [cell.strip() for cell in next(csv.reader([file.readline()]))]
-            counting = len(first) > 1 and first == [str(k) for k in range(len(first))]
-            headed = counting or not all(map(is_number, first))
-            columns, place, names = _columns(path, first if headed else None, len(first))
-            if not headed:
-                file.seek(0)
-            start = file.tell()
-            values = np.loadtxt(file, ndmin=2, usecols=columns, **options)
-            file.seek(start)
-            ids = None if place is None else np.loadtxt(file, ndmin=1, usecols=place, dtype=np.str_, **options)
-            ids = None if ids is None else np.char.strip(ids)
-    except (OSError, ValueError, StopIteration, UserWarning, csv.Error):  # a fault that the slow reader names
-        return None
-    doubtful = counting and bool((values == np.floor(values)).all())
-    ragged = read_regular(path).count(b",") != (len(values) + headed) * (len(first) - 1)
-    if doubtful or ragged or not np.isfinite(values).all():
-        return None
-    return _Said(values=values, names=names, records=ids, first=2 if headed else 1)
+def _heads(first: Sequence[str], labels: Sequence[str]) -> bool:
+    """Whether a row of numbers may be names of classes; 1,0 is a record."""
+    counted = [str(k) for k in range(len(first))]
+    return len(first) > 1 and (first == counted or {"0", "1"} != {*first} == {*labels})
 
 
 def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[int], int | None, tuple[str, ...]]:
@@ -260,28 +250,33 @@ def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[
     return columns, place, tuple(names or map(str, range(max(len(columns), 2))))
 
 
-def _slowly(path: str) -> _Said:
+def _of_text(path: str, labels: Sequence[str]) -> _Said:
     rows = read_rows(path)
-    header, width = _header(path, rows), len(rows[0][1])
+    header, width = _header(path, rows, labels), len(rows[0][1])
     body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
     columns, place, names = _columns(path, header, width)
-    for number, cells in body:
-        if len(cells) != width or not all(is_number(cells[index]) for index in columns):
-            raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
-    return _Said(
-        values=np.array([[float(cells[index]) for index in columns] for _, cells in body]),
-        names=names,
-        records=None if place is None else np.array([cells[place] for _, cells in body]),
-        first=body[0][0],
-    )
+    values = np.array([_numbers(cells, columns, width) for _, cells in body])
+    if not (finite := np.isfinite(values).all(axis=1)).all():
+        number = body[int((~finite).argmax())][0]
+        raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
+    ids = None if place is None else np.array([cells[place] for _, cells in body])
+    return _Said(values=values, names=names, records=ids, first=body[0][0])
 
 
-def _header(path: str, rows: Sequence[Row]) -> list[str] | None:
+def _numbers(cells: Sequence[str], columns: Sequence[int], width: int) -> list[float]:
+    """Return the numbers of a row, NaN where it holds none."""
+    try:
+        return [float(cells[index]) for index in columns] if len(cells) == width else [np.nan] * len(columns)
+    except ValueError:
+        return [np.nan] * len(columns)
+
+
+def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> list[str] | None:
     """Return the names in the first row, or None when it is a record already."""
     first = rows[0][1]
-    if len(first) > 1 and first == [str(k) for k in range(len(first))]:
+    if _heads(first, labels):
         if len(rows) > 1 and all(cell.isdecimal() for _, cells in rows[1:] for cell in cells):
             raise InputError(
                 f"{path}: row 1, {','.join(first)}, may be a header or a record. Name the classes, or write 0.0,1.0."
@@ -306,9 +301,8 @@ def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) 
         raise InputError(
             f"{path} and the planted labels have no name of a class in common. Use the same names in both files."
         )
-    names = tuple(sorted({*predicted, *labels}, key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
-    if len(names) < 2:
-        raise InputError(f"{path} and the planted labels hold one class; at least two are needed.")
+    names = in_order([*predicted, *labels])
+    one_name_each(names, f"{path}, with the planted labels,")
     index = {name: k for k, name in enumerate(names)}
     shown = np.eye(len(names))[[index[name] for name in predicted]]
     return Predictions(

@@ -20,6 +20,7 @@ from labelinf_core.contracts.regular import read_regular
 __all__ = ["Seal", "read_seal"]
 
 _VERSION = "labelinf planted labels 1"
+_LEAST = 8  # digits of a seal that are a commitment to it
 
 
 @attrs.frozen(kw_only=True)
@@ -74,6 +75,10 @@ def read_seal(path: str, commitment: str = "") -> Seal:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(f"{path} is no sealed file of labelinf plant.") from error
+    if 0 < len(commitment) < _LEAST:
+        raise InputError(
+            f"a commitment of {len(commitment)} digits may fit by chance: give {_LEAST} or more of the seal."
+        )
     if seal.digest != content["seal"]:
         raise InputError(f"{path} was changed after it was sealed: what was not planted is not audited.")
     if not seal.digest.startswith(commitment.lower()):

@@ -27,8 +27,14 @@ _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 
 def voids(planted: Planted) -> tuple[str, ...]:
-    """Say why the planted labels are not what every number of an audit takes them for; nothing when they may be."""
-    return (*_of_labels(planted), *_of_rows(planted), *_of_references(planted))
+    """Say why the planted labels are not what every number of an audit takes them for; nothing when they may be.
+
+    Models that are audited together are one audit: their labels are looked at as one, and the rest shares its level.
+    """
+    models, level = planted.models, IMPROBABLE / len(planted.models)
+    each = (reason for model in models for reason in (*_of_rows(model, level), *_of_references(model, level)))
+    labels = np.concatenate([model.labels for model in models])
+    return tuple(dict.fromkeys((*_of_labels(labels, len(planted.class_names)), *each)))
 
 
 def carries_signal(planted: Planted, said: NDArray[np.intp]) -> bool:
@@ -46,9 +52,9 @@ def carries_signal(planted: Planted, said: NDArray[np.intp]) -> bool:
     return 2 * min(p_value(right, made, chance), p_value(made - right, made, 1 - chance)) <= IMPROBABLE * 10
 
 
-def _of_labels(planted: Planted) -> Iterator[str]:
-    counts = np.bincount(planted.labels, minlength=len(planted.class_names))
-    expected = planted.labels.size / counts.size
+def _of_labels(labels: NDArray[np.intp], n_classes: int) -> Iterator[str]:
+    counts = np.bincount(labels, minlength=n_classes)
+    expected = labels.size / n_classes
     if expected >= _MANY:
         p_uniform = float(special.chdtrc(counts.size - 1, ((counts - expected) ** 2 / expected).sum()))
     else:
@@ -65,16 +71,16 @@ def _p_drawn(counts: NDArray[np.intp]) -> float:
     return (1 + as_uneven) / (1 + _DRAWN)
 
 
-def _of_rows(planted: Planted) -> Iterator[str]:
+def _of_rows(planted: Planted, level: float) -> Iterator[str]:
     said, labels = _top(planted.release.log_probabilities), planted.labels
     chance = 1 / len(planted.class_names)
     right = int((said == labels).sum())
-    if min(p_value(right, labels.size, chance), p_value(labels.size - right, labels.size, 1 - chance)) <= IMPROBABLE:
+    if min(p_value(right, labels.size, chance), p_value(labels.size - right, labels.size, 1 - chance)) <= level:
         return
     fitting = [
         rows
         for rows in (_SHIFTS if labels.size > 2 * max(_SHIFTS) else ())
-        if _p(int((said == np.roll(labels, rows)).sum()), labels.size, planted) <= IMPROBABLE / len(_SHIFTS)
+        if _p(int((said == np.roll(labels, rows)).sum()), labels.size, planted) <= level / len(_SHIFTS)
     ]
     # Means over groups (a target mean without the record itself) fit several neighbours; a shift fits one row.
     if len(fitting) == 1:
@@ -84,12 +90,12 @@ def _of_rows(planted: Planted) -> Iterator[str]:
         )
 
 
-def _of_references(planted: Planted) -> Iterator[str]:
+def _of_references(planted: Planted, level: float) -> Iterator[str]:
     if planted.references is None:
         return
     said, labels = planted.references.log_probabilities, planted.labels
     correct = int((_top(said.mean(axis=0)) == labels).sum())
-    if (p := _p(correct, labels.size, planted)) <= IMPROBABLE:
+    if (p := _p(correct, labels.size, planted)) <= level:
         yield (
             f"the reference models alone, which never saw them, guess {correct} of {labels.size} planted labels "
             f"(p = {p:.1g}): these labels follow from the features, or the references were not independent"
@@ -99,9 +105,9 @@ def _of_references(planted: Planted) -> Iterator[str]:
     remembered = _p(n_remembered, own.size, planted)
     n_back = int((_top(planted.release.log_probabilities) == labels).sum())
     # One lucky and one unlucky draw of a mechanism are no other pipeline: the shares themselves must differ.
-    most = special.betaincinv(n_remembered + 1, max(own.size - n_remembered, 1), 1 - IMPROBABLE / 2)
-    differ = p_value(n_back, labels.size, float(most)) <= IMPROBABLE / 2
-    if differ and _p(n_back, labels.size, planted) <= IMPROBABLE / 10 and remembered > 10 * IMPROBABLE:
+    most = special.betaincinv(n_remembered + 1, max(own.size - n_remembered, 1), 1 - level / 2)
+    differ = p_value(n_back, labels.size, float(most)) <= level / 2
+    if differ and _p(n_back, labels.size, planted) <= level / 10 and remembered > 10 * IMPROBABLE:
         yield (
             "the model gives planted labels back, and the reference models do not give back theirs: they are "
             "shuffled, or not of the same pipeline"

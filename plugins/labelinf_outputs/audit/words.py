@@ -114,6 +114,7 @@ def conditions(found: OutputsAudit) -> Iterator[str]:
             f"Power against twice the claim, {claim.doubled}: {100 * decision.power:.3g}%, of an attack that reads all "
             f"that was trained on; {POWER:.0%} are needed to pass."
         )
+        yield "What is tested is labels, not whether a record was there: a claim about whole records says more."
     if proof := decision.proof:
         most = f"{claim.symbol} >= {_down(proof.provable)}" if proof.provable else "nothing"
         yield f"{proof.guesses} guesses, all correct, would have proved {most}."

@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
-from labelinf_scores.certificates.row_costs import CostedRow, costed_row
+from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
 from labelinf_scores.constructions.loss_rows import (
     LossRows,
@@ -42,6 +42,7 @@ _NEARLY = 3  # bits: a gap is off a whole number of units by an eighth at most
 _TRIED = 2**15  # probabilities tried for a gap that is nearly exact
 _COMPARED = 8  # of them, looked at exactly
 _WIDENING = 2.0**-9  # the most that a weight may grow
+_FEW = 3  # bits: what a logarithm of NumPy's longest floats may be off, in units of its last place
 _COARSE = 4.0  # gaps from here on are as coarse as the floats of their costs: all can be had
 
 
@@ -74,17 +75,26 @@ class LogRows(RowMaker):
             ValueError: No probability within the clip has such a gap.
         """
         wider = (k * max(1, least >> shift) for shift in (10, 7) for k in range(1, _WIDENED))
-        nearest: CostedRow | None = None
+        nearest: NDArray[Any] | None = None
         for step in ((least + more) * unit for more in (0, *wider) if more <= least >> 3):
-            for row in map(functools.partial(costed_row, self.threat), self._with_gap(step)):
-                if abs(row.low[1] - row.low[0] - step) > unit >> _NEARLY:
-                    break
+            rows = self._with_gap(step)
+            costs = -np.log(rows.astype(np.longdouble))
+            far = np.abs(costs[:, 1] - costs[:, 0] - to_float(step)) > to_float(unit >> _NEARLY)
+            rows, costs = (part[: far.argmax()] if far.any() else part for part in (rows, costs))
+            for row in map(functools.partial(costed_row, self.threat), rows[self._may_be_sure(costs)]):
                 if row.low == row.high:
                     return row
-                nearest = nearest or row
+            nearest = rows[0] if nearest is None and len(rows) else nearest
         if nearest is None:
             raise ValueError(f"no probability within the clip costs {to_float(least * unit):.6g} more")
-        return nearest
+        return costed_row(self.threat, nearest)
+
+    def _may_be_sure(self, costs: NDArray[np.longdouble]) -> NDArray[np.bool_]:
+        """Return which rows may cost one float a label; the others, most of them, need not be looked at exactly."""
+        places = np.spacing(costs.astype(self.threat.arithmetic)).astype(np.longdouble)
+        off = np.abs(costs / places - np.rint(costs / places)).max(axis=1)
+        room = 1 - LOG_ERROR[self.threat.arithmetic] + np.finfo(np.longdouble).eps * 2.0 ** (_FEW + 53)
+        return np.asarray(off <= room)
 
     def row_near(self, step: int) -> CostedRow:
         """Return a row of two classes whose gap is near ``step``, in fixed point, whatever is known of its costs.
@@ -92,13 +102,13 @@ class LogRows(RowMaker):
         Raises:
             ValueError: No probability within the clip has such a gap.
         """
-        if near := self._with_gap(step):
+        if (near := self._with_gap(step)).size:
             return costed_row(self.threat, near[0])
         raise ValueError(f"no probability within the clip costs {to_float(step):.6g} more")
 
     @abc.abstractmethod
-    def _with_gap(self, step: int) -> list[NDArray[Any]]:
-        """Return rows of two classes whose gaps are near ``step``, the nearest first."""
+    def _with_gap(self, step: int) -> NDArray[Any]:
+        """Return rows of two classes whose gaps are near ``step``, the nearest first, shape ``(n, 2)``."""
 
     @functools.cached_property
     def _surest_float(self) -> np.floating:
@@ -110,12 +120,12 @@ class LogRows(RowMaker):
     def _least(self) -> float:
         return max(self.threat.clip, smallest_probability(self.threat.arithmetic))
 
-    def _near(self, probability: float) -> list[np.floating]:
+    def _near(self, probability: float) -> NDArray[Any]:
         around = _around(self._float(probability), -_NEIGHBOURS, _NEIGHBOURS)
-        return [p for p in around if self._least <= p <= self.surest]
+        return around[(around >= self._least) & (around <= self.surest)]
 
-    def _closest(self, rows: list[NDArray[Any]], step: int) -> CostedRow:
-        if not rows:
+    def _closest(self, rows: NDArray[Any], step: int) -> CostedRow:
+        if not rows.size:
             raise ValueError(f"no probability within the clip costs {to_float(step):.6g} more")
         return min((costed_row(self.threat, row) for row in rows), key=lambda row: row.spread(step).width)
 
@@ -152,10 +162,10 @@ class ProperRows(LogRows):
             return LossRows(threat=self.threat).row(step)
         return self._closest(self._with_gap(step), step)
 
-    def _with_gap(self, step: int) -> list[NDArray[Any]]:
+    def _with_gap(self, step: int) -> NDArray[Any]:
         """Return a probability and what is left of one."""
-        one = self._float(1.0)
-        return [np.array([one - p, p]) for p in self._near(1 / (1 + math.exp(to_float(step))))]
+        near = self._near(1 / (1 + math.exp(to_float(step))))
+        return np.stack([self._float(1.0) - near, near], axis=1)
 
 
 @attrs.frozen(kw_only=True)
@@ -208,14 +218,14 @@ class FreeRows(LogRows):
             columns.append(self._closest(self._with_gap(k * step), k * step).prediction[1])
         return costed_row(self.threat, np.array(columns))
 
-    def _with_gap(self, step: int) -> list[NDArray[Any]]:
+    def _with_gap(self, step: int) -> NDArray[Any]:
         """Return the surest probability beside a smaller one."""
         near = self._near(self.surest * math.exp(-to_float(step)))
-        return [np.array([self._surest_float, p]) for p in near]
+        return np.stack([np.full_like(near, self._surest_float), near], axis=1)
 
 
-def _around(value: np.floating, first: int, last: int) -> list[np.floating]:
+def _around(value: np.floating, first: int, last: int) -> NDArray[Any]:
     """Return the positive floats ``first`` to ``last`` places above ``value``, the nearest first."""
     place = value - np.nextafter(value, value.dtype.type(0))
-    near = [value + shift * place for shift in sorted(range(first, last + 1), key=abs)]
-    return [candidate for candidate in near if candidate > 0]
+    near = value + np.array(sorted(range(first, last + 1), key=abs), dtype=value.dtype) * place
+    return np.asarray(near[near > 0])

@@ -17,7 +17,6 @@ from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query
 from labelinf_scores.game.threat import ScoreThreat, score_threat
-from labelinf_scores.metrics.unnamed import Unnamed
 
 if TYPE_CHECKING:
     from labelinf_scores.game.networks import MutNet
@@ -196,12 +195,12 @@ class ScoreAttack(Attack, abc.ABC):
     def _worth(self, threat: ScoreThreat) -> tuple[bool, float, float, float]:
         promise, rate = self.promise(threat), self.rate(threat)
         certified, survives = (False, 0.0) if promise is None else (promise.certified, promise.survives)
-        return certified, 0.0 if math.isnan(rate) else rate, survives, threat.clearness
+        return certified, 0.0 if math.isnan(rate) else rate, survives, _clearness(threat)
 
     def _refused(self, told: ScoreThreat) -> str:
         if not self.suits(told):
             return "sends models, and this board scores predictions" if self.submits else "sends no models"
-        if isinstance(told.metric, Unnamed) and not (self.blind or self.runs):
+        if told.metric is not None and not told.metric.named and not (self.blind or self.runs):
             return "needs a metric that ships, and the scorer agrees with none"
         return self.missing_requirement(told) if self.reads(told.metric) else f"reads {self.reading_of}"
 
@@ -260,3 +259,13 @@ def blocks(n_records: int, labels_per_query: int) -> Sequence[slice]:
 def _copied(predictions: NDArray[Any], precision: int | None = None) -> Query:
     # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
     return Query(predictions=np.array(predictions, subok=False), precision=precision)
+
+
+def _clearness(threat: ScoreThreat) -> float:
+    """Return how far one record stands out of the error of a score, at least; infinity where there is no error."""
+    from labelinf_scores.metrics.readings.two_values import noise  # of a board of several metrics alone
+
+    off = max(threat.noise_std, threat.noise_bound if math.isfinite(threat.noise_bound) else 0.0)
+    metric = threat.metric
+    alone = threat.reach / (2 * threat.n_records) if metric is None else noise(metric, threat.totals)[0]
+    return alone / off if off else math.inf

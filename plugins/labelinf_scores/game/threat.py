@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
@@ -16,11 +16,12 @@ from labelinf_privacy.noise.shipped import NOISE_MODELS
 from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts, side_by_side
-from labelinf_scores.game.models import ModelBoard
 from labelinf_scores.metrics.additive import AdditiveLoss
-from labelinf_scores.metrics.readings import ScoredMetric, Totals
-from labelinf_scores.metrics.readings.two_values import noise
+from labelinf_scores.metrics.readings.base import ScoredMetric, Totals
 from labelinf_scores.metrics.shipped import is_closed
+
+if TYPE_CHECKING:
+    from labelinf_scores.game.models import ModelBoard
 
 __all__ = ["ScoreThreat"]
 
@@ -68,7 +69,7 @@ class ScoreThreat(ThreatModel):
         assumed: Whether what anybody states is planned with, and what is unknown does nothing; then nothing is certain.
     """
 
-    vocabulary: ClassVar[frozenset[type]] = frozenset((*EFFECTS, *NOISE_MODELS))
+    vocabulary: ClassVar[Container[type]] = NOISE_MODELS | EFFECTS
 
     loss: AdditiveLoss
     metric: ScoredMetric | None = None
@@ -167,13 +168,6 @@ class ScoreThreat(ThreatModel):
     def spending(self, queries: int) -> ScoreThreat:
         """Return this with so many queries granted, whose answers are of every metric."""
         return attrs.evolve(self, granted=queries, members=tuple(item.spending(queries) for item in self.members))
-
-    @property
-    def clearness(self) -> float:
-        """How far one record stands out of the error of a score, at least; infinity where there is no error."""
-        off = max(self.noise_std, self.noise_bound if math.isfinite(self.noise_bound) else 0.0)
-        alone = self.reach / (2 * self.n_records) if self.metric is None else noise(self.metric, self.totals)[0]
-        return alone / off if off else math.inf
 
     def allows(self, queries: int) -> bool:
         """Whether ``queries`` fit into the budget."""

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.specs.own_code import watched_function
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.binary import BinaryLoss
 from labelinf_scores.metrics.generators import GENERATORS, Function
@@ -108,6 +107,8 @@ class Bregman(BinaryLoss):
     def _functions(self) -> tuple[Function, Function]:
         if self.generator in GENERATORS:
             return GENERATORS[self.generator]
+        from labelinf_core.specs.own_code import watched_function  # of a user's own generator alone
+
         return watched_function(self.generator, "generator"), watched_function(self.derivative, "derivative")
 
 

@@ -5,6 +5,8 @@ labels of one class have a score, too. Shipped classes state them in closed form
 labelling of small boards. A class that derives from one of these can override anything, and a loss that carries a
 user's function can compute anything: both are foreign, and foreign is unknown.
 
+They are listed by name, so that an attack which asks whether something is closed imports none of them.
+
 Example:
     >>> from labelinf_scores.metrics.bregman import Bregman
     >>> is_closed(Bregman()), is_closed(Bregman(generator="math:sqrt", derivative="math:exp"))
@@ -13,101 +15,80 @@ Example:
 
 from __future__ import annotations
 
-from labelinf_core.contracts.effects import closed
-from labelinf_scores.metrics.bregman import Bregman
-from labelinf_scores.metrics.brier import Brier
-from labelinf_scores.metrics.itakura_saito import ItakuraSaito
-from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.norm_like import NormLike
-from labelinf_scores.metrics.readings import (
-    affine,
-    classes,
-    columns,
-    counts,
-    deviations,
-    discounts,
-    grades,
-    lists,
-    ranks,
-    squares,
-    sums,
-    tops,
-)
-from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
-from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_core.contracts.effects import TypesByName, closed
 
 __all__ = ["ALWAYS_SCORED", "LOSSES", "METRICS", "is_closed"]
 
-LOSSES: tuple[type, ...] = (
-    Bregman,
-    Brier,
-    ItakuraSaito,
-    LogLoss,
-    NormLike,
-    SigmoidLogLoss,
-    SoftmaxLogLoss,
-    SquaredEuclidean,
+LOSSES = TypesByName.of(
+    "labelinf_scores.metrics",
+    {
+        "bregman": ("Bregman",),
+        "brier": ("Brier",),
+        "itakura_saito": ("ItakuraSaito",),
+        "log_loss": ("LogLoss",),
+        "norm_like": ("NormLike",),
+        "sigmoid_log_loss": ("SigmoidLogLoss",),
+        "softmax_log_loss": ("SoftmaxLogLoss",),
+        "squared_euclidean": ("SquaredEuclidean",),
+    },
 )
 
-ALWAYS_SCORED: tuple[type, ...] = (
-    affine.AffineLogLoss,
-    classes.ClassAccuracy,
-    classes.ClassBalancedAccuracy,
-    classes.ClassError,
-    classes.ClassMatthews,
-    classes.MacroF1,
-    classes.MicroF1,
-    classes.WeightedF1,
-    counts.Accuracy,
-    counts.BalancedAccuracy,
-    counts.ErrorRate,
-    counts.F1,
-    counts.F2,
-    counts.FBeta,
-    counts.Jaccard,
-    counts.Matthews,
-    counts.Precision,
-    counts.Recall,
-    counts.Specificity,
-    deviations.MeanAbsoluteError,
-    deviations.PinballLoss,
-    discounts.Ndcg,
-    lists.AveragePrecision,
-    lists.ReciprocalRank,
-    squares.MeanSquaredError,
-    squares.RootMeanSquaredError,
-    squares.RootMeanSquaredLogError,
-    tops.PrecisionAtK,
+ALWAYS_SCORED = TypesByName.of(
+    "labelinf_scores.metrics.readings",
+    {
+        "affine": ("AffineLogLoss",),
+        "classes": (
+            "ClassAccuracy",
+            "ClassBalancedAccuracy",
+            "ClassError",
+            "ClassMatthews",
+            "MacroF1",
+            "MicroF1",
+            "WeightedF1",
+        ),
+        "counts": (
+            "Accuracy",
+            "BalancedAccuracy",
+            "ErrorRate",
+            "F1",
+            "F2",
+            "FBeta",
+            "Jaccard",
+            "Matthews",
+            "Precision",
+            "Recall",
+            "Specificity",
+        ),
+        "deviations": ("MeanAbsoluteError", "PinballLoss"),
+        "discounts": ("Ndcg",),
+        "lists": ("AveragePrecision", "ReciprocalRank"),
+        "squares": ("MeanSquaredError", "RootMeanSquaredError", "RootMeanSquaredLogError"),
+        "tops": ("PrecisionAtK",),
+    },
 )  #: metrics that labels of one class have, too: where there may be none, that there is none tells of labels
 
-METRICS: tuple[type, ...] = (
-    *ALWAYS_SCORED,
-    affine.D2LogLoss,
-    classes.ClassKappa,
-    columns.MacroAuc,
-    columns.PairwiseAuc,
-    counts.CohenKappa,
-    counts.Lift,
-    counts.Youden,
-    deviations.D2AbsoluteError,
-    grades.LinearKappa,
-    grades.QuadraticKappa,
-    ranks.Gini,
-    ranks.RocAuc,
-    squares.R2,
-    sums.BrierScore,
-    sums.LogLossScore,
-    sums.MeanLoss,
-    tops.LiftAtK,
+METRICS = ALWAYS_SCORED | TypesByName.of(
+    "labelinf_scores.metrics.readings",
+    {
+        "affine": ("D2LogLoss",),
+        "classes": ("ClassKappa",),
+        "columns": ("MacroAuc", "PairwiseAuc"),
+        "counts": ("CohenKappa", "Lift", "Youden"),
+        "deviations": ("D2AbsoluteError",),
+        "grades": ("LinearKappa", "QuadraticKappa"),
+        "ranks": ("Gini", "RocAuc"),
+        "squares": ("R2",),
+        "sums": ("BrierScore", "LogLossScore", "MeanLoss"),
+        "tops": ("LiftAtK",),
+    },
 )
 
-_SHIPPED = frozenset((*LOSSES, *METRICS))
+_SHIPPED = LOSSES | METRICS
 
 
 def is_closed(scored: object) -> bool:
     """Whether a loss or a metric ships, and carries nobody else's code."""
-    if type(scored) is Bregman and scored.foreign:
+    if not closed(scored, _SHIPPED) or getattr(scored, "foreign", False):
         return False
     inner = getattr(scored, "loss", None)
-    return closed(scored, _SHIPPED) and (inner is None or is_closed(inner))
+    return inner is None or is_closed(inner)

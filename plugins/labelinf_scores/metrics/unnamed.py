@@ -31,6 +31,7 @@ class Unnamed(ScoredMetric):
     rows: ClassVar[Rows] = Rows.FIRST  # of which least is known
     two_classes: ClassVar[bool] = False
     sums: ClassVar[bool] = False
+    named: ClassVar[bool] = False
 
     form: SubmissionFormat
     classes: NDArray[Any]

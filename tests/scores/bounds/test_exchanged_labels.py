@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import norm
 
 from labelinf_scores.bounds.metric_noise import exchanged_accuracy
-from labelinf_scores.metrics.readings import Totals, metric
+from labelinf_scores.metrics.readings import Totals
+from labelinf_scores.metrics.readings.registry import metric
 
 
 @pytest.mark.long

@@ -52,7 +52,7 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.readings import metric
+from labelinf_scores.metrics.readings.registry import metric
 from labelinf_scores.metrics.unadditive import Unadditive
 
 Threat = Callable[..., ScoreThreat]

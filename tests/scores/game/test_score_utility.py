@@ -21,8 +21,8 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.utility import UNHURT, HonestSubmission, Panel, Utility, honest_panel, utility
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.readings import metric
 from labelinf_scores.metrics.readings.columns import MacroAuc
+from labelinf_scores.metrics.readings.registry import metric
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 
 CHANNEL = ScoreChannel(loss=LogLoss(), scorer="float64")

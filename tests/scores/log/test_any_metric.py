@@ -20,7 +20,8 @@ from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.audit.log.guess import point, vote
 from labelinf_scores.audit.log.scored import ScoredLog, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
-from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
+from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.registry import metric
 
 Array = np.ndarray[Any, Any]
 NAMES = sorted(item.descriptor.name for item in Host.load().catalogue(Kind.METRIC))

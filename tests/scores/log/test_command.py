@@ -94,11 +94,11 @@ def test_the_host_asks_what_an_outsider_can_prove(board: Board) -> None:
 
 def test_what_rests_on_an_outsiders_word_is_said(board: Board) -> None:
     """Nothing but the scores could contradict totals that are wrong, or records that were not scored."""
-    alone = audit(board, "--positives", str(board["positives"]), "--seconds", "5", labels=False)
+    alone = audit(board, "--positives", str(board["positives"]), "--timeout", "5", labels=False)
 
     assert "no label was looked at: what is proved is so if" in " ".join(alone.stdout.split())
     assert "all 40 records are scored" in " ".join(alone.stdout.split())
-    assert "no label was looked at" not in audit(board, "--seconds", "5").stdout
+    assert "no label was looked at" not in audit(board, "--timeout", "5").stdout
 
 
 def test_two_rows_of_little_skill_leave_every_label_open(board: Board) -> None:
@@ -130,7 +130,7 @@ def test_a_score_that_the_metric_does_not_give_is_inconclusive(board: Board) -> 
 @pytest.mark.long
 def test_records_are_told_to_a_private_file_only(board: Board) -> None:
     saved = board["path"] / "status.csv"
-    result = audit(board, "--save", str(saved), "--json")
+    result = audit(board, "--out", str(saved), "--json")
 
     document = json.loads(result.output)
     assert document["labels"] == {"unknown": 0, "open": 0, "claimed": 0, "determined": 40}
@@ -146,7 +146,7 @@ def test_nothing_that_is_read_is_written_over(board: Board, place: str) -> None:
     file = board["path"] / place
     before = file.read_text()
 
-    result = audit(board, "--save", str(board["path"] / "submissions" / ".." / place))
+    result = audit(board, "--out", str(board["path"] / "submissions" / ".." / place))
 
     assert result.exit_code == 2
     assert "is read by this command; write to another file" in result.stderr

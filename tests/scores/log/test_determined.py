@@ -18,7 +18,8 @@ from labelinf_scores.audit.log.determined import Clock, Known, determine
 from labelinf_scores.audit.log.given import given_away
 from labelinf_scores.audit.log.one_answer import consistent, proved_singly
 from labelinf_scores.audit.log.witness import fitting_labels, other_labelling
-from labelinf_scores.metrics.readings import Reading, Released, Totals, metric
+from labelinf_scores.metrics.readings import Reading, Released, Totals
+from labelinf_scores.metrics.readings.registry import metric
 
 Labels = np.ndarray[Any, Any]
 

@@ -179,11 +179,11 @@ def test_a_score_of_the_other_positive_class_says_which_one_is_taken(
     named = table(tmp_path / "y.csv", "row_id,y", [f"r{at},{('nein', 'ja')[label]}" for at, label in enumerate(labels)])
     asked = [place, "--scores", listed, "--labels", named, "--column", "y", "--id", "row_id", "--metric", "roc-auc"]
 
-    status, said = run(*asked, "--seconds", "5")
+    status, said = run(*asked, "--timeout", "5")
 
     assert status == 3
     assert "the other class is positive: --positive names it, 'nein' here" in " ".join(said.split())
-    assert run(*asked, "--seconds", "5", "--positive", "ja")[0] == 1
+    assert run(*asked, "--timeout", "5", "--positive", "ja")[0] == 1
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_ids_that_differ_are_not_joined_by_order(tmp_path: Path, made: tuple[Arr
     names = [f"s{at}" for at in range(Q)]
     lines = [",".join([str(i), *(repr(float(row[i])) for row in rows)]) for i in range(N)]
     told = [
-        table(tmp_path / "w.csv", ",".join(["id", *names]), lines), "--metric", "roc-auc", "--seconds", "5", "--scores",
+        table(tmp_path / "w.csv", ",".join(["id", *names]), lines), "--metric", "roc-auc", "--timeout", "5", "--scores",
         table(tmp_path / "s.csv", "submission,score", [f"{n},{s!r}" for n, s in zip(names, scores, strict=True)]),
         "--labels",
     ]  # fmt: skip
@@ -271,7 +271,7 @@ def outsiders(path: Path, rows: Array, header: str, scores: list[float]) -> list
     for at, row in enumerate(rows):
         table(path / "subs" / f"s{at}.csv", header, [f"r{i},{cell}" for i, cell in enumerate(row)])
     listed = [f"s{at},{score!r}" for at, score in enumerate(scores)]
-    return [str(path / "subs"), "--scores", table(path / "s.csv", "submission,score", listed), "--seconds", "5"]
+    return [str(path / "subs"), "--scores", table(path / "s.csv", "submission,score", listed), "--timeout", "5"]
 
 
 def test_an_outsiders_positive_class_is_the_one_that_is_named(tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_columns_of_classes_are_told_by_name_or_not_at_all(tmp_path: Path) -> No
             header = ",".join(["id", *(prefix + name for name in names[order])])
             table(tmp_path / f"subs{prefix}" / f"s{at}.csv", header, lines)
     told = [
-        "--scores", table(tmp_path / "s.csv", "submission,score", scores), "--metric", "roc-auc-ovr", "--seconds", "5",
+        "--scores", table(tmp_path / "s.csv", "submission,score", scores), "--metric", "roc-auc-ovr", "--timeout", "5",
     ]  # fmt: skip
     truth = table(tmp_path / "y.csv", "id,y", [f"r{i},{names[label]}" for i, label in enumerate(labels)])
 
@@ -363,5 +363,5 @@ def test_an_outsider_needs_no_sum_where_all_labellings_can_be_tried(tmp_path: Pa
     scores = table(tmp_path / "s.csv", "submission,score", ["s,1.0000"])
 
     assert run(
-        str(tmp_path / "subs"), "--scores", scores, "--counts", "2,2,2", "--metric", "roc-auc-ovo", "--seconds", "5"
+        str(tmp_path / "subs"), "--scores", scores, "--counts", "2,2,2", "--metric", "roc-auc-ovo", "--timeout", "5"
     )[0] == 1  # fmt: skip

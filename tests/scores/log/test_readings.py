@@ -19,10 +19,10 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
-from labelinf_scores.metrics.readings import metric as found
 from labelinf_scores.metrics.readings.average_precision import CountSums, count_limits
 from labelinf_scores.metrics.readings.base import exact
 from labelinf_scores.metrics.readings.ranks import doubled_midranks
+from labelinf_scores.metrics.readings.registry import metric as found
 
 BUILDER = Builder(Host.load())
 

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.effects import TypesByName
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_privacy.noise.shipped import NOISE_MODELS
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.bregman import Bregman
@@ -57,8 +59,26 @@ METRIC = [item for item in shipped(Kind.METRIC) if not isinstance(item, MeanLoss
 
 @pytest.mark.parametrize("scored", [*shipped(Kind.LOSS), *shipped(Kind.METRIC)], ids=lambda item: type(item).__name__)
 def test_what_ships_is_on_the_list(scored: Any) -> None:
-    assert type(scored) in (*LOSSES, *METRICS)
+    assert type(scored) in (LOSSES | METRICS)
     assert is_closed(scored)
+
+
+def test_every_name_on_the_lists_is_a_class_that_ships() -> None:
+    """A name that no module has any more would list nothing, and nobody would notice."""
+    for listed in (LOSSES, METRICS, NOISE_MODELS):
+        assert len(listed.names) > 5
+        assert all(kind in listed for kind in listed.imported())
+
+
+def test_a_class_that_only_bears_the_name_of_a_shipped_one_is_foreign() -> None:
+    """Of the same module and name, as a pickled or copied class is; and one of a module that nobody has loaded."""
+    own = type("Brier", (Brier,), {"__module__": Brier.__module__})
+    unloaded = type("Mine", (), {"__module__": "labelinf_scores.nowhere"})
+
+    assert (own.__module__, own.__qualname__) == (Brier.__module__, "Brier")
+    assert own not in LOSSES
+    assert not is_closed(own())
+    assert unloaded not in TypesByName(frozenset({"labelinf_scores.nowhere:Mine"}))
 
 
 def test_what_derives_from_it_or_carries_a_users_function_is_not() -> None:

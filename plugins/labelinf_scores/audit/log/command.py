@@ -80,11 +80,13 @@ __all__ = ["log"]
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search with --scorer.")
 @click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")
 @click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
-@click.option("--save", type=NewFile(), help="Write every record's status there.")
+@click.option(
+    "--timeout", "seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Seconds to spend."
+)
+@click.option("--out", type=NewFile(), help="Write every record's status there.")
 @output_options
 @click.pass_context
-def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
+def log(context: click.Context, /, submissions: str, out: Path | None, as_json: bool, **chosen: Any) -> None:
     """Say which labels the SUBMISSIONS and their released scores determine: proved, proved open, or unknown.
 
     Of a --scorer of your own nothing is proved: a search that runs it says how many labels the answers make likely.
@@ -99,8 +101,8 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     keep_inputs()
     with steps("auditing") as progress:
         found = report(submissions, **chosen, progress=progress)
-    if save is not None:
-        save_status(found, save)
+    if out is not None:
+        save_status(found, out)
     shown = (*answer(found).lines(make_console().width), "", *lines(found))
     tell(as_document(found), shown, as_json=as_json)
     context.exit(found.status)

@@ -28,7 +28,8 @@ from labelinf_scores.audit.log.scored import DeclaredTotals, ScoredLog, board_of
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.audit.report import granted
-from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
+from labelinf_scores.metrics.readings import Released, ScoredMetric
+from labelinf_scores.metrics.readings.registry import metric
 
 __all__ = ["LogReport", "answer", "as_document", "audited_log", "lines", "report", "save_status"]
 
@@ -368,7 +369,7 @@ def _named(found: LogReport, item: Given) -> str:
     last = f"{item.last + 1} ({found.submissions[item.last]})"
     if item.first == item.last:
         return f"submission {last}"
-    return f"one of the submissions {item.first + 1} ({found.submissions[item.first]}) to {last}, --seconds were over"
+    return f"one of the submissions {item.first + 1} ({found.submissions[item.first]}) to {last}, --timeout was over"
 
 
 def _guessed(found: VoteGuess) -> str:
@@ -418,6 +419,6 @@ def save_status(found: LogReport, path: Path) -> None:
         InputError: The file cannot be written, or there is nothing to write.
     """
     if found.answer is None:
-        raise InputError(f"--save {path}: the audit was inconclusive, there is nothing to save.")
+        raise InputError(f"--out {path}: the audit was inconclusive, there is nothing to save.")
     statuses = (Known(int(value)).name.lower() for value in found.answer.known)
     save_private(path, csv_text(("id", "status"), zip(found.ids, statuses, strict=True)))

@@ -226,6 +226,7 @@ class ScoredMetric(Metric, abc.ABC):
         columns: Whether predictions have a column for every class.
         sums: Whether one sum over the records says all that an answer does; otherwise :meth:`fits` says more.
         of_values: Whether labels count as what their classes stand for, and not as 0, 1, ..., K - 1.
+        named: Whether it is a metric that somebody knows, and not a function that agrees with none.
     """
 
     rows: ClassVar[Rows]
@@ -235,6 +236,7 @@ class ScoredMetric(Metric, abc.ABC):
     of_values: ClassVar[bool] = False
     columns: ClassVar[bool] = False
     sums: ClassVar[bool] = True
+    named: ClassVar[bool] = True
 
     @abc.abstractmethod
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
