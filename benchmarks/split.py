@@ -21,6 +21,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from scipy.special import softmax
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
@@ -32,7 +33,7 @@ from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_split.attacks.published import METHODS, ModelCompletion
 from labelinf_split.bounds import CutCeilings
 from labelinf_split.game.channel import SplitChannel
-from labelinf_split.game.training import SplitRun, recorded, softmax
+from labelinf_split.game.training import SplitRun, recorded
 from labelinf_split.game.view import Side
 from labelinf_split.recovery import Solved, solve_step
 
@@ -63,9 +64,9 @@ def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
     elif kind == "wide top":
         hidden = rng.standard_normal((width, 8))
         top = rng.standard_normal((n_classes, 8))
-        q = softmax(np.maximum(z @ hidden, 0) @ top.T) - soft
+        q = softmax(np.maximum(z @ hidden, 0) @ top.T, axis=1) - soft
         return ((q @ top) * (z @ hidden > 0)) @ hidden.T, z, labels, n_classes
-    return scale * (softmax(logits) - soft) @ top, z, labels, n_classes
+    return scale * (softmax(logits, axis=1) - soft) @ top, z, labels, n_classes
 
 
 def false_certificates(kind: str, games: int, first: int = 0) -> tuple[int, int]:
@@ -100,7 +101,7 @@ def read(right: Sequence[Any]) -> str:
     return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
-PUBLISHED = ("cut-norm", "cut-direction", "model-completion")
+PUBLISHED = ("cut-norm", "cut-direction", "cut-clusters(of='embeddings')", "model-completion")
 OURS = ("cut-argmin", "odd-sign", "linear-top", "noise-subspace", "cut-clusters")
 DEFENCES = ("", "max-norm", "marvell(power=1)", "marvell(power=4)", "iso-noise(ratio=2)", "cut-levels")
 DEFENCES += ("cut-levels(step=0, limit=0.1)", "cut-gaussian(scale=4)", "cut-label-rr(epsilon=1)")

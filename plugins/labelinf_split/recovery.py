@@ -14,17 +14,18 @@ others: copies of three people are three, whatever their last bits.
 from __future__ import annotations
 
 import enum
+import itertools
 import math
-from collections import Counter
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import softmax
 
-from labelinf_split.game.training import softmax
-
-__all__ = ["Solved", "Ties", "TopFit", "clustered", "level_of", "lloyd", "own_sizes", "solve_step", "unit", "whitened"]
+__all__ = ["Solved", "Ties", "TopFit", "level_of", "lloyd", "named", "own_sizes", "solve_step", "unit", "whitened"]
 
 Floats = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -77,7 +78,7 @@ def own_sizes(at: Floats, weights: Floats, bias: Floats, least: float) -> Floats
     different records and their copies there are C sizes; near-copies add their derivatives, as small as these are.
     """
     logits = at @ weights.T + bias
-    shares = softmax(logits)
+    shares = softmax(logits, axis=1)
     moves = np.linalg.norm(shares[:, :, None] * (weights - (shares @ weights)[:, None]), axis=(1, 2))
     logits -= logits.mean(axis=1, keepdims=True)
     alike = np.exp(-np.square(logits[:, None] - logits).sum(axis=2) / 2)
@@ -106,22 +107,20 @@ def solve_step(
     rank = min(int((sizes > sizes[0] * rounding / 30).sum()), n_classes - 1)
     basis = rows[:rank].T
     a, at = g @ basis, embeddings @ basis * longest
-    best = None
-    for weights, bias in _begin(a, basis, longest, n_classes, rng, near):
-        found = _fitted(weights, bias, a, at, rounding)
-        if best is None or found[0] < best[0]:
-            best = found
-        if best[0] < rounding:
-            break
-    assert best is not None
-    _, weights, bias, labels = best
-    _, missed, explained = _labels(weights, bias, a, at)
-    own = np.sqrt(missed[np.arange(len(a)), labels])
+    # begun from a solution nearby, then from clusters of the gradients, which lie about -m_y at first
+    nearby = [(near.weights @ basis / longest, near.bias)] if near is not None else []
+    starts = ((-lloyd(a, n_classes, rng)[1], np.zeros(n_classes)) for _ in range(_STARTS))
+    fits = (_fitted(*begun, a, at, rounding) for begun in itertools.chain(nearby, starts))
+    best = next(fits)
+    while best[0] >= rounding and (found := next(fits, None)):
+        best = min(best, found, key=lambda fit: fit[0])
+    _, weights, bias = best
+    labels, missed, explained = _labels(weights, bias, a, at)
     missed[np.arange(len(a)), labels] = np.inf
     residual = float(np.linalg.norm(g - (explained - weights[labels]) @ basis.T, axis=1).max())
     clear = np.flatnonzero(np.linalg.norm(g, axis=1) >= _CLEAR * rounding)[:_COUNTED]
     solved = Solved.NONE
-    if residual < rounding and bool((own < rounding).all()):
+    if residual < rounding:
         sizes = own_sizes(at[clear], weights, bias, max(_CLEAR * rounding, _SEEN))
         solved = level_of(sizes, rank, n_classes, rounding)
     return TopFit(
@@ -134,28 +133,15 @@ def solve_step(
     )
 
 
-def _begin(
-    a: Floats, basis: Floats, longest: float, n_classes: int, rng: np.random.Generator, near: TopFit | None
-) -> Any:
-    """Yield where to begin: a solution nearby, then clusters of the gradients, which lie about ``-m_y`` at first."""
-    if near is not None:
-        yield near.weights @ basis / longest, near.bias
-    for _ in range(_STARTS):
-        _, centres = lloyd(a, n_classes, rng)
-        yield -centres, np.zeros(n_classes)
-
-
 def _labels(weights: Floats, bias: Floats, a: Floats, at: Floats) -> tuple[Labels, Floats, Floats]:
     """Return the nearest labels, squared distances of all, shape ``(n, K)``, and what no label explains."""
-    explained = softmax(at @ weights.T + bias) @ weights
+    explained = softmax(at @ weights.T + bias, axis=1) @ weights
     missed = np.square((a - explained)[:, None] + weights[None]).sum(axis=2)
     return missed.argmin(axis=1), missed, explained
 
 
-def _fitted(
-    weights: Floats, bias: Floats, a: Floats, at: Floats, rounding: float
-) -> tuple[float, Floats, Floats, Labels]:
-    """Return the largest residual, and the top and labels that have it: labels and top in turns (Levenberg, 1944)."""
+def _fitted(weights: Floats, bias: Floats, a: Floats, at: Floats, rounding: float) -> tuple[float, Floats, Floats]:
+    """Return the largest residual, and the top that has it: labels and top in turns (Levenberg, 1944)."""
     labels, missed, _ = _labels(weights, bias, a, at)
     damping, cost, slow = 1e-3, float(missed.min(axis=1).sum()), False
     for _ in range(_ROUNDS):
@@ -168,13 +154,13 @@ def _fitted(
         if reached < cost:
             weights, bias, labels, missed = weights + step[:, :-1], bias + step[:, -1], new, tried
             slow, cost = reached > 0.999 * cost, reached
-    return math.sqrt(float(missed.min(axis=1).max())), weights, bias, labels
+    return math.sqrt(float(missed.min(axis=1).max())), weights, bias
 
 
 def _step(weights: Floats, bias: Floats, a: Floats, at: Floats, labels: Labels, damping: float) -> Floats:
     """Return the step of Gauss and Newton, damped, for weights and bias, shape ``(K, r + 1)``."""
     n, rank = a.shape
-    shares = softmax(at @ weights.T + bias)
+    shares = softmax(at @ weights.T + bias, axis=1)
     explained = shares @ weights
     off = a - explained + weights[labels]
     beside = np.append(at, np.ones((n, 1)), axis=1)
@@ -202,12 +188,6 @@ def whitened(points: Floats, rank: int) -> Floats:
     return np.asarray(points @ rows[:kept].T / sizes[:kept])
 
 
-def clustered(points: Floats, n_clusters: int, rng: np.random.Generator) -> Labels:
-    """Return the cluster of every point, shape ``(n,)``: the tightest of several runs of :func:`lloyd`."""
-    runs = [lloyd(points, n_clusters, rng) for _ in range(_STARTS)]
-    return min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))[0]
-
-
 def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[Labels, Floats]:
     """Return clusters and their centres; a cluster that is empty keeps its centre.
 
@@ -226,6 +206,17 @@ def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[La
     return labels, centres
 
 
+def named(clusters: Labels, shots: Labels, n_classes: int) -> tuple[Labels, bool]:
+    """Return the class of every record, -1 where its cluster has no name, and whether a cluster has two names.
+
+    ``clusters``, shape ``(n,)``, are numbered from 0; of ``shots``, known records and their classes, most decide.
+    """
+    counts = np.zeros((clusters.max() + 1, n_classes), dtype=np.intp)
+    np.add.at(counts, (clusters[shots[0]], shots[1]), 1)
+    names = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    return names[clusters], bool(((counts > 0).sum(axis=1) > 1).any())
+
+
 class Ties:
     """Records that are known to be of one class, whatever it is called: what every step says, put together.
 
@@ -233,13 +224,12 @@ class Ties:
     """
 
     def __init__(self, n_records: int, n_steps: int, n_classes: int) -> None:
-        self._n, self._k = n_records, n_classes
-        self._up = list(range(n_records + n_steps * n_classes))
+        self._n, self._k, self._size = n_records, n_classes, n_records + n_steps * n_classes
+        self._pairs = [np.zeros((2, 0), dtype=np.intp)]
 
     def join(self, step: int, rows: Labels, clusters: Labels) -> None:
-        """Say which records of a step are of one class."""
-        for row, cluster in zip(rows.tolist(), clusters.tolist(), strict=True):
-            self._unite(row, self._n + step * self._k + cluster)
+        """Say which records of a step, or of several whose clusters are the same, are of one class."""
+        self._pairs.append(np.stack([rows, self._n + step * self._k + clusters]))
 
     def names(self, shots: Labels, drawn: bool = False) -> Labels:
         """Return the class of every record, -1 where its piece has no name.
@@ -247,19 +237,8 @@ class Ties:
         A piece with ``shots``, known records and their classes, of two classes shows that what was taken for granted is
         false: then nothing has a name, unless trained labels are ``drawn`` and most shots decide.
         """
-        votes: dict[int, Counter[int]] = {}
-        for row, label in shots.T.tolist():
-            votes.setdefault(self._root(row), Counter())[label] += 1
-        if not drawn and any(len(each) > 1 for each in votes.values()):
-            return np.full(self._n, -1)
-        named = {root: each.most_common(1)[0][0] for root, each in votes.items()}
-        return np.array([named.get(self._root(row), -1) for row in range(self._n)], dtype=np.intp)
-
-    def _root(self, node: int) -> int:
-        while self._up[node] != node:
-            self._up[node] = self._up[self._up[node]]
-            node = self._up[node]
-        return node
-
-    def _unite(self, one: int, other: int) -> None:
-        self._up[self._root(one)] = self._root(other)
+        pairs = np.concatenate(self._pairs, axis=1)
+        graph = coo_array((np.ones(pairs.shape[1]), pairs), shape=(self._size, self._size))
+        pieces = connected_components(graph, directed=False)[1][: self._n].astype(np.intp)
+        names, torn = named(pieces, shots, self._k)
+        return np.full(self._n, -1) if torn and not drawn else names

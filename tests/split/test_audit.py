@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.audited import AuditWord
@@ -25,7 +26,6 @@ from labelinf_split.attacks.solved import LinearTop, NoiseSubspace, on_a_line
 from labelinf_split.audit.judged import SplitAudit, audited
 from labelinf_split.defences.certified import CutGaussian, CutLabelRr
 from labelinf_split.defences.published import Marvell
-from labelinf_split.game.training import softmax
 from labelinf_split.game.view import Side, SplitView
 from labelinf_split.recorder import CutRecorder
 
@@ -141,7 +141,7 @@ def test_what_embeddings_tell_without_any_gradient_is_no_leak(
     labels = rng.integers(0, 2, 200)
     z = np.stack([1 - 2.0 * labels, 2.0 * labels - 1], axis=1) + rng.normal(size=(200, 2)) / 2
     z = np.stack([z] * 3).astype(np.float32)
-    gradients = {"nothing": np.zeros_like(z), "probabilities": (softmax(z) - 0.5).astype(np.float32)}[sent]
+    gradients = {"nothing": np.zeros_like(z), "probabilities": (softmax(z, axis=-1) - 0.5).astype(np.float32)}[sent]
     step = np.arange(600).reshape(3, 200) // 32
     np.savez(tmp_path / "run.npz", embeddings=z, gradients=gradients, step=step, ids=np.arange(200))
     for name, rows in (("c", range(100)), ("s", range(100, 110))):

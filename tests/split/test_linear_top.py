@@ -13,12 +13,12 @@ import attrs
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.special import softmax
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
-from labelinf_split.attacks.solved import LinearTop, line_sides
+from labelinf_split.attacks.solved import LinearTop, cone_labels, line_sides
 from labelinf_split.defences.certified import CutLabelRr
-from labelinf_split.defences.published import CutLevels, CutSmoothing, IsoNoise
-from labelinf_split.game.training import softmax
+from labelinf_split.defences.published import CutLevels, CutSmoothing, IsoNoise, MaxNorm
 from labelinf_split.game.view import SplitView
 from labelinf_split.recovery import Solved, Ties, level_of, own_sizes, solve_step
 
@@ -30,7 +30,7 @@ def step_of(n: int, n_classes: int, width: int, seed: int, spread: float = 1.0) 
     rng = np.random.default_rng(seed)
     top, bias = rng.standard_normal((n_classes, width)) * spread, rng.standard_normal(n_classes)
     z, labels = rng.standard_normal((n, width)), rng.integers(0, n_classes, n)
-    return (softmax(z @ top.T + bias) - np.eye(n_classes)[labels]) @ top, z, labels, top
+    return (softmax(z @ top.T + bias, axis=1) - np.eye(n_classes)[labels]) @ top, z, labels, top
 
 
 def alike(found: Any, labels: Any) -> bool:
@@ -86,7 +86,7 @@ def test_three_records_of_two_classes_have_one_explanation_by_trying_all(seed: i
     def explained(rows: Any, labelling: tuple[int, ...]) -> bool:
         def off(x: Any) -> Any:
             logits = np.stack([-x[0] * z[rows, 0] / 2, x[0] * z[rows, 0] / 2 + x[1]], axis=1)
-            q = softmax(logits) - np.eye(2)[list(labelling)]
+            q = softmax(logits, axis=-1) - np.eye(2)[list(labelling)]
             return (q @ np.array([-x[0] / 2, x[0] / 2]) - g[rows, 0]) / longest
 
         starts = itertools.product((-6, -3, -1, -0.3, 0.3, 1, 3, 6), (-4, -1, 0, 1, 4))
@@ -106,7 +106,7 @@ def test_four_records_of_three_classes_with_two_explanations_are_not_called_prov
     b1, b2 = rng.standard_normal((2, 3))
 
     def apart(z: Any, k: int, j: int) -> Any:
-        return softmax(z @ one.T + b1) @ one - one[k] - softmax(z @ two.T + b2) @ two + two[j]
+        return softmax(z @ one.T + b1, axis=-1) @ one - one[k] - softmax(z @ two.T + b2, axis=-1) @ two + two[j]
 
     found: list[tuple[Any, int, int]] = []
     for k, j in itertools.product(range(3), repeat=2):
@@ -122,8 +122,8 @@ def test_four_records_of_three_classes_with_two_explanations_are_not_called_prov
         and len({k for _, k, _ in each}) > 1
     )
     z = np.array([each[0] for each in chosen])
-    g = softmax(z @ one.T + b1) @ one - one[[k for _, k, _ in chosen]]
-    assert np.abs(g - (softmax(z @ two.T + b2) @ two - two[[j for *_, j in chosen]])).max() < 1e-11
+    g = softmax(z @ one.T + b1, axis=-1) @ one - one[[k for _, k, _ in chosen]]
+    assert np.abs(g - (softmax(z @ two.T + b2, axis=-1) @ two - two[[j for *_, j in chosen]])).max() < 1e-11
 
     fit = solve_step(g, z, 3, DOUBLE, np.random.default_rng(0))
 
@@ -144,7 +144,7 @@ def test_classes_have_no_names_in_gradients() -> None:
     renamed, moved = np.empty_like(top), np.empty_like(b)
     renamed[new], moved[new] = top, b
 
-    assert np.abs((softmax(z @ renamed.T + moved) - np.eye(4)[new[labels]]) @ renamed - g).max() < 1e-14
+    assert np.abs((softmax(z @ renamed.T + moved, axis=1) - np.eye(4)[new[labels]]) @ renamed - g).max() < 1e-14
     fit = solve_step(g, z, 4, DOUBLE, np.random.default_rng(0))
     assert fit is not None
     assert alike(fit.labels, new[labels])
@@ -171,7 +171,7 @@ def copies(seed: int, n_classes: int, apart: float) -> tuple[Any, Any, Any]:
     people, theirs = rng.standard_normal((n_classes, 4)), rng.integers(0, n_classes, n_classes)
     who = rng.integers(0, n_classes, 40)
     z = (people[who] * (1 + apart * rng.standard_normal((40, 4)))).astype(single)
-    q = softmax(z @ top.T.astype(single) + bias.astype(single)) - np.eye(n_classes, dtype=single)[theirs[who]]
+    q = softmax(z @ top.T.astype(single) + bias.astype(single), axis=1) - np.eye(n_classes, dtype=single)[theirs[who]]
     return (q @ top.astype(single)).astype(np.float64), z.astype(np.float64), theirs[who]
 
 
@@ -247,8 +247,10 @@ def test_a_run_that_is_not_what_is_assumed_is_not_certified(
         assert guess.evidence["certified"] == 0
 
 
-def test_two_classes_lie_on_a_line_whatever_the_features(played: Any, two: LabelSet) -> None:
-    """All of two epochs, in which records meet again; certified is none of it."""
+def test_two_classes_lie_on_a_line_whatever_the_features(
+    share: Callable[..., float], played: Any, two: LabelSet
+) -> None:
+    """1.000 of two epochs, and of one if the top is known not to turn round; certified is none of it."""
     run, planted = played(two, label_features=True, epochs=2)
     sent = run.view.sent[run.view.rows_of(0)]
     sizes = np.linalg.svd(sent, compute_uv=False)
@@ -257,6 +259,27 @@ def test_two_classes_lie_on_a_line_whatever_the_features(played: Any, two: Label
     assert (guess.labels == planted).all()
     assert guess.evidence["certified"] == 0
     assert guess.evidence["certificate"].startswith("none: signs")
+    assert share(LinearTop(), two, label_features=True, epochs=1, steps_known=True, rate=1e-4) == 1
+
+
+@pytest.mark.parametrize("adam", [True, False])
+def test_a_top_moves_no_further_than_it_is_said_to(played: Any, two: LabelSet, adam: bool) -> None:
+    settings = {"optimiser": "adam" if adam else "sgd", "steps_known": True, "top_known": True, "epochs": 4}
+    run, _ = played(two, **settings)
+    rows = run.view.top_weights[:, 1] - run.view.top_weights[:, 0]
+    moved = np.linalg.norm(np.diff(rows, axis=0), axis=1)
+    lengths = [
+        float(np.linalg.norm(run.view.embeddings[run.view.rows_of(step)], axis=1).mean()) for step in range(len(moved))
+    ]
+    assert all(step <= run.view.threat.moved(length) * (1 + 1e-5) for step, length in zip(moved, lengths, strict=True))
+
+
+def test_gradients_that_are_changed_tie_no_steps(played: Any, two: LabelSet) -> None:
+    """Max-norm stretches gradients along their line: then the longest says nothing of how long the weight is."""
+    run, _ = played(two, MaxNorm(), steps_known=True, epochs=1)
+    assert run.view.threat.moved(1.0) == np.inf
+    run, _ = played(two, frozen=True, epochs=1)
+    assert run.view.threat.moved(1.0) == 0
 
 
 def test_smoothed_signs_turn_round_late_and_repeats_show_it() -> None:
@@ -264,8 +287,8 @@ def test_smoothed_signs_turn_round_late_and_repeats_show_it() -> None:
     weight, rng = np.array([1.0, -2.0, 0.5]), np.random.default_rng(0)
     p = np.array([0.2, 0.97, 0.5, 0.99])  # of the own class, share .1
     s = -(1 - 0.05 - p)  # p_y - y_soft, of class 1
-    sides = line_sides(s[:, None] * weight, 1e-9)
-    assert sides is not None
+    sides, line = line_sides(s[:, None] * weight, 1e-9, -weight)
+    assert np.allclose(line, -weight * np.abs(s).max())
     assert sides[0] == sides[2] != sides[1] == sides[3]
     ties = Ties(4, 2, 2)
     ties.join(0, np.arange(4), sides)
@@ -275,10 +298,38 @@ def test_smoothed_signs_turn_round_late_and_repeats_show_it() -> None:
 
 def test_below_rounding_no_side_is_guessed() -> None:
     weight = np.array([1.0, 2.0])
-    found = line_sides(np.array([0.5, -0.5, 1e-6, 0.0])[:, None] * weight, 1e-6)
-    assert found is not None
-    assert found.tolist()[2:] == [ABSTAIN, ABSTAIN]
-    assert found[0] != found[1]
+    sides, _ = line_sides(np.array([0.5, -0.5, 1e-6, 0.0])[:, None] * weight, 1e-6, weight)
+    assert sides.tolist() == [1, 0, ABSTAIN, ABSTAIN]
+
+
+@pytest.mark.parametrize("gradients", [np.zeros((0, 2)), np.zeros((3, 2)), np.ones((3, 1)), np.eye(2)])
+def test_where_there_is_no_line_no_side_is_guessed(gradients: Any) -> None:
+    sides, line = line_sides(gradients, 1e-6, np.ones(gradients.shape[1]))
+    assert (sides == ABSTAIN).all()
+    assert not line.any()
+
+
+@pytest.mark.parametrize(("n_classes", "width", "told"), [(3, 2, True), (4, 6, True), (10, 16, True), (4, 2, False)])
+def test_a_known_top_gives_labels_back_where_its_rows_are_independent(n_classes: int, width: int, told: bool) -> None:
+    g, _, labels, top = step_of(200, n_classes, width, 1)
+    found = cone_labels(g, top, 1e-12)
+    assert (found[found != ABSTAIN] == labels[found != ABSTAIN]).all()
+    assert (found != ABSTAIN).mean() == pytest.approx(float(told), abs=0.1)
+
+
+@pytest.mark.parametrize(("steepness", "found"), [(1.0, 0), (18.0, ABSTAIN)])
+def test_a_known_top_says_nothing_where_a_step_is_fitted_to_rounding(steepness: float, found: int) -> None:
+    """The shares of a record that is fitted do not sum to 1 in single precision, and another class came out."""
+    top = np.array([[2, 0], [1, 0], [0, 1]], dtype=np.float32)
+    q = softmax(np.array([[steepness, 0, 0]], dtype=np.float32), axis=1) - np.eye(3, dtype=np.float32)[:1]
+    g = np.asarray(q @ top, dtype=np.float64)
+    solved = np.linalg.solve(np.append(top, np.ones((3, 1)), axis=1).T, np.append(g, 0))
+    assert solved.argmin() == (0 if found == 0 else 1)
+    assert cone_labels(g, top.astype(np.float64), 3e-5).tolist() == [found]
+
+
+def test_a_known_top_is_read_with_features_and_without_shots(share: Callable[..., float], four: LabelSet) -> None:
+    assert share(LinearTop(), four, label_features=True, top_known=True, shots=0) == 1
 
 
 def test_the_attack_reads_nothing_but_its_view(played: Any, two: LabelSet) -> None:

@@ -14,14 +14,17 @@ from typing import Literal, get_args
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_core.contracts.components import Guess
 from labelinf_split.game.view import Floats, Labels, SplitAttack, SplitThreat, SplitView
-from labelinf_split.recovery import clustered, unit, whitened
+from labelinf_split.recovery import lloyd, named, unit, whitened
 
 __all__ = ["METHODS", "CutClusters", "CutDirection", "CutNorm", "ModelCompletion"]
 
+_Clustered = Literal["gradients", "embeddings"]
 _Shown = Literal["embeddings", "features", "both"]
 _Method = Literal["logistic", "centroids", "spreading"]
+
+_RUNS = 8  # of which the tightest clusters count
 
 METHODS: tuple[_Method, ...] = get_args(_Method)
 
@@ -56,16 +59,27 @@ class CutDirection(SplitAttack):
 
 @attrs.frozen(kw_only=True)
 class CutClusters(SplitAttack):
-    """Guesses the name of a record's cluster, of gradients by their cosine (Liu et al., arXiv 2203.05222)."""
+    """Guesses the name of a record's cluster.
+
+    Attributes:
+        of: ``gradients``, by their cosine; or ``embeddings``, those of the last epoch, by their spectrum.
+    """
+
+    of: _Clustered = attrs.field(default="gradients", validator=attrs.validators.in_(get_args(_Clustered)))
+
+    def lacking(self, threat: SplitThreat) -> str:
+        """Gradients may be hidden."""
+        return super().lacking(threat) if self.of == "gradients" else ""
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        n_classes = view.threat.n_classes
-        labels = clustered(unit(whitened(_directions(view), n_classes - 1)), n_classes, rng)
-        counts = np.zeros((n_classes, n_classes), dtype=np.intp)
-        np.add.at(counts, (labels[view.shots[0]], view.shots[1]), 1)
-        names = np.where(counts.any(axis=1), counts.argmax(axis=1), ABSTAIN)
-        return view.guess(names[labels], np.zeros(len(labels)))
+        n_classes, last = view.threat.n_classes, view.embeddings[-1].astype(np.float64)
+        seen = _directions(view) if self.of == "gradients" else last - last.mean(axis=0)
+        points = unit(whitened(seen, n_classes - 1))
+        runs = [lloyd(points, n_classes, rng) for _ in range(_RUNS)]
+        clusters, _ = min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))
+        labels, _ = named(clusters, view.shots, n_classes)
+        return view.guess(labels, np.zeros(len(labels)))
 
 
 @attrs.frozen(kw_only=True)

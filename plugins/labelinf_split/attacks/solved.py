@@ -1,9 +1,10 @@
-"""Labels from gradients of a linear top, and cuts that are solved for, behind encryption and Marvell (V3, V4, V7, V10).
+"""Labels from gradients of a linear top, and cuts that are solved for, behind encryption and Marvell (V3 to V7, V10).
 
 *Solved*: the label party has no features, and one top and one labelling explain the gradients of a step to rounding.
-*Signs*: of two classes the gradients of a step lie on one line, on either side of 0. Records that meet again tie steps
-together; known labels name what hangs together. Only what is solved is certified: signs are the labels' if labels are
-hard, which signs cannot show. Nothing below rounding counts.
+*Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Signs*: of two classes the gradients of
+a step lie on one line, on either side of 0. Records that meet again tie steps together, and so does a top that cannot
+have turned round in between; known labels name what hangs together. Only what is solved is certified: signs are the
+labels' if labels are hard, which signs cannot show. Nothing below rounding counts.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
-from labelinf_split.attacks.logits import CutArgmin
+from labelinf_split.attacks.logits import CutArgmin, single, votes
 from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
 from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
 
-__all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "line_sides", "on_a_line", "unmixed"]
+__all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
 
 _CLEAR = 100
 _EPOCHS = 2  # that are solved for gradients: records have to meet again once
@@ -31,32 +32,57 @@ _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
 
 
-def line_sides(gradients: Floats, rounding: float) -> Labels | None:
-    """Return on which side of 0 every gradient of a step lies; None: not on one line.
+def line_sides(gradients: Floats, rounding: float, before: Floats) -> tuple[Labels, Floats]:
+    """Return on which side of 0 every gradient of a step lies, and side 1 as a vector as long as the longest gradient.
 
-    Sides are 0 and 1, and ``ABSTAIN`` below rounding.
+    Sides are 0 and 1, 1 that of the vector ``before``, and ``ABSTAIN`` below rounding. The vector is 0 if gradients
+    are not on one line, which those of one entry cannot show.
     """
-    longest = float(np.linalg.norm(gradients, axis=1).max())
-    if not 0 < longest < np.inf:
-        return None
+    longest = float(np.linalg.norm(gradients, axis=1).max(initial=0))
+    nothing = np.full(len(gradients), ABSTAIN), np.zeros_like(before)
+    if not 0 < longest < np.inf or before.size < 2:
+        return nothing
     _, _, rows = np.linalg.svd(gradients / longest, full_matrices=False)
-    along = gradients @ rows[0] / longest
-    off = np.linalg.norm(gradients / longest - along[:, None] * rows[0], axis=1)
+    line = -rows[0] if rows[0] @ before < 0 else rows[0]
+    along = gradients @ line / longest
+    off = np.linalg.norm(gradients / longest - along[:, None] * line, axis=1)
     if off.max() >= rounding:
-        return None
-    return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp))
+        return nothing
+    return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp)), line * longest
+
+
+def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
+    """Return the labels of gradients of a known linear top, ``ABSTAIN`` where rounding hides one.
+
+    ``g = W'q`` and ``sum(q) = 0`` have one solution where the rows of W are affinely independent (V5). Entries of ``q``
+    are off by ``rounding`` and what is left of ``g``, magnified by the system; a fitted record has none larger.
+    """
+    system = np.append(top, np.ones((len(top), 1)), axis=1)
+    if np.linalg.matrix_rank(system) < len(top):
+        return np.full(len(gradients), ABSTAIN)
+    inverse = np.linalg.pinv(system)
+    q = gradients @ inverse[:-1]
+    off = np.linalg.norm(q @ top - gradients, axis=1)[:, None]
+    return single(q < -np.linalg.norm(inverse, 2) * (rounding * np.linalg.norm(system, 2) + off))
 
 
 @attrs.frozen(kw_only=True)
 class LinearTop(SplitAttack):
     """Solves steps one after the other until every canary has a name; by direction where no step can be solved."""
 
+    named: ClassVar[bool] = False
+
     def lacking(self, threat: SplitThreat) -> str:
-        """It needs a linear top."""
-        return super().lacking(threat) or ("" if threat.run.top is Side.LINEAR else "needs a linear top")
+        """It needs a linear top, and names."""
+        if threat.run.top is not Side.LINEAR:
+            return "needs a linear top"
+        named = threat.run.shots or threat.run.top_known
+        return super().lacking(threat) or ("" if named else "needs some known labels to name classes")
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
+        if view.top_weights is not None:
+            return _by_known_top(view, view.top_weights)
         labels, said = _solved(view, rng)
         found = labels[view.targets] != ABSTAIN
         drawn = np.isfinite(view.threat.label_epsilon)
@@ -96,13 +122,27 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
 
 
 def _by_signs(view: SplitView) -> Labels:
-    sent, ties = view.sent, Ties(len(view.features), view.n_steps, 2)
+    threat, sent, ties = view.threat, view.sent, Ties(len(view.features), view.n_steps, 2)
+    before, moved, chain = np.zeros(threat.width), 0.0, 0
     for step in range(view.n_steps):
         where = view.rows_of(step)
-        sides = line_sides(sent[where], view.threat.rounding) if len(where[0]) else None
-        if sides is not None:
-            ties.join(step, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
+        sides, line = line_sides(sent[where], threat.rounding, before)
+        # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
+        least = max(moved, _CLEAR * threat.rounding)  # gradients of a fitted step are all rounding
+        chain = chain if min(np.linalg.norm(before), np.linalg.norm(line)) > least else step
+        ties.join(chain, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
+        lengths = np.linalg.norm(view.embeddings[where], axis=1)
+        before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
     return ties.names(view.shots)
+
+
+def _by_known_top(view: SplitView, tops: Floats) -> Guess:
+    labels, sent = np.full(view.step.shape, ABSTAIN), view.sent
+    for step, top in enumerate(tops.astype(np.float64)):
+        where = view.rows_of(step)
+        labels[where] = cone_labels(sent[where], top, view.threat.rounding)
+    said = "none: conditional on hard labels"
+    return view.nearest(votes(labels, view.threat.n_classes), certified=0.0, certificate=said)
 
 
 def unmixed(x: Floats, weights: Floats, mean: Floats, hidden: int, width: int) -> tuple[Floats, float] | None:
@@ -141,18 +181,17 @@ class CutParameters(SplitAttack):
 
     def lacking(self, threat: SplitThreat) -> str:
         """It needs the mean gradients of the own weights."""
-        if not threat.run.encrypted or threat.run.top is Side.MLP:
+        if not threat.run.encrypted or threat.run.top not in _NEXT:
             return "needs mean gradients of its own weights (encrypted=true), and a linear top or none"
-        return _next(threat).unsupported_reason(_in_clear(threat))
+        return _NEXT[threat.run.top].unsupported_reason(_in_clear(threat))
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        assert view.own_weights is not None
-        assert view.own_gradients is not None
+        assert view.own is not None
         run, step, worst = view.threat.run, view.step.copy(), 0.0
         least = 1e-7 if run.precision == "single" else 1e-15
         found, hidden = np.zeros(view.embeddings.shape), run.hidden if run.bottom is Side.MLP else 0
-        for number, (weights, mean) in enumerate(zip(view.own_weights, view.own_gradients, strict=True)):
+        for number, (weights, mean) in enumerate(view.own):
             where = view.rows_of(number)
             looked = bool(len(where[0])) and where[0].max() < _EPOCHS
             sent = unmixed(view.features[where[1]], weights, mean, hidden, view.threat.width) if looked else None
@@ -162,12 +201,11 @@ class CutParameters(SplitAttack):
                 found[where], worst = sent[0], max(worst, sent[1])
         solved = float(np.mean(step >= 0))
         shown = attrs.evolve(view, threat=_in_clear(view.threat), gradients=found, step=step)
-        guess = _next(view.threat).run(shown, rng)
+        guess = _NEXT[run.top].run(shown, rng)
         return attrs.evolve(guess, evidence={**guess.evidence, "solved": solved, "condition": worst})
 
 
-def _next(threat: SplitThreat) -> SplitAttack:
-    return CutArgmin() if threat.run.top is Side.NONE else LinearTop()
+_NEXT: dict[Side, SplitAttack] = {Side.NONE: CutArgmin(), Side.LINEAR: LinearTop()}
 
 
 def _in_clear(threat: SplitThreat) -> SplitThreat:
