@@ -38,7 +38,7 @@ from labelinf_split.game.view import Side
 from labelinf_split.recovery import Solved, solve_step
 
 BUILDER = Builder(Host.load())
-OUTSIDE = ("smoothing", "features", "scale", "wide top", "near-copies", "K > d + 1")
+OUTSIDE = ("smoothing", "features", "scale", "wide top", "near-copies", "like rows", "K > d + 1")
 
 
 def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
@@ -49,6 +49,7 @@ def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
         n_classes, width = n_classes + 2, 1 + n_classes // 3
     top, z = rng.standard_normal((n_classes, width)), rng.standard_normal((n, width))
     labels = rng.integers(0, n_classes, n)
+    top[1] = top[0] + 10.0 ** rng.uniform(-9, -1) * top[1] if kind == "like rows" else top[1]
     if kind == "near-copies":  # of one person more than there are classes, at most
         who, apart = rng.integers(0, n_classes + 1, n), 10.0 ** rng.uniform(-9, -3) * rng.standard_normal(z.shape)
         z, labels = z[who] * (1 + apart), labels[who]
@@ -62,8 +63,7 @@ def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
     elif kind == "scale":
         scale = float(rng.choice([0.5, 2.0, rng.uniform(0.8, 1.25)]))
     elif kind == "wide top":
-        hidden = rng.standard_normal((width, 8))
-        top = rng.standard_normal((n_classes, 8))
+        hidden, top = rng.standard_normal((width, 8)), rng.standard_normal((n_classes, 8))
         q = softmax(np.maximum(z @ hidden, 0) @ top.T, axis=1) - soft
         return ((q @ top) * (z @ hidden > 0)) @ hidden.T, z, labels, n_classes
     return scale * (softmax(logits, axis=1) - soft) @ top, z, labels, n_classes

@@ -8,7 +8,8 @@ with label-side features, smoothed labels, a wrong scale or another top nothing 
 ``GENERIC`` takes so many more equations than unknowns that all K^n labellings are improbable to fit within rounding,
 ``n log10(K) + (n r - D) log10(tolerance) < -6``. It is no proof: four records of K = 3, r = 2 with two explanations are
 known. Only gradients well above rounding count, and of records n are those that say more than rounding beyond all
-others: copies of three people are three, whatever their last bits.
+others: copies of three people are three, whatever their last bits. Where fewer classes explain a step nearly as well,
+one that was found may be two with rows alike, and nothing is certified.
 """
 
 from __future__ import annotations
@@ -119,18 +120,15 @@ def solve_step(
     missed[np.arange(len(a)), labels] = np.inf
     residual = float(np.linalg.norm(g - (explained - weights[labels]) @ basis.T, axis=1).max())
     clear = np.flatnonzero(np.linalg.norm(g, axis=1) >= _CLEAR * rounding)[:_COUNTED]
-    solved = Solved.NONE
+    sure, solved = np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding, Solved.NONE
     if residual < rounding:
         sizes = own_sizes(at[clear], weights, bias, max(_CLEAR * rounding, _SEEN))
         solved = level_of(sizes, rank, n_classes, rounding)
-    return TopFit(
-        weights=weights @ basis.T * longest,
-        bias=bias,
-        labels=labels,
-        sure=np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding,
-        residual=residual,
-        solved=solved,
-    )
+        for k in np.setdiff1d(np.arange(n_classes), labels[sure]) if solved is not Solved.NONE else ():
+            fewer, *_ = _fitted(np.delete(weights, k, axis=0), np.delete(bias, k), a, at, rounding)
+            solved = Solved.NONE if fewer < _CLEAR * rounding else solved
+    top = weights @ basis.T * longest
+    return TopFit(weights=top, bias=bias, labels=labels, sure=sure, residual=residual, solved=solved)
 
 
 def _labels(weights: Floats, bias: Floats, a: Floats, at: Floats) -> tuple[Labels, Floats, Floats]:

@@ -48,7 +48,8 @@ def line_sides(gradients: Floats, rounding: float, before: Floats) -> tuple[Labe
     off = np.linalg.norm(gradients / longest - along[:, None] * line, axis=1)
     if off.max() >= rounding:
         return nothing
-    return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp)), line * longest
+    least = rounding * max(_CLEAR, 1 / longest)  # gradients of a fitted step are all rounding
+    return np.where(np.abs(along) < least, ABSTAIN, (along > 0).astype(np.intp)), line * longest
 
 
 def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
@@ -128,8 +129,8 @@ def _by_signs(view: SplitView) -> Labels:
         where = view.rows_of(step)
         sides, line = line_sides(sent[where], threat.rounding, before)
         # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
-        least = max(moved, _CLEAR * threat.rounding)  # gradients of a fitted step are all rounding
-        chain = chain if min(np.linalg.norm(before), np.linalg.norm(line)) > least else step
+        tied = min(np.linalg.norm(before), np.linalg.norm(line)) > max(moved, _CLEAR * threat.rounding)
+        chain = chain if tied else step
         ties.join(chain, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
         lengths = np.linalg.norm(view.embeddings[where], axis=1)
         before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
