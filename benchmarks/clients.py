@@ -7,15 +7,13 @@ Usage::
 
 Every cell is one audit: 32 labels of the five first digits, all attacks, one record an update (four in the last two
 columns, four clients summed in *sum of 4*). A cell says what the audit answered: the share of labels that came out, or
-*nothing found*; ``?`` behind it where it said that it does not know what the client does, ``!`` where an attack failed.
-What must not be, a conduct that is called by another's name or more labels behind the proved change than it allows, is
-printed as ``FALSE`` with its sentence, and ends with status 1.
+*nothing found*; ``!`` behind it where an attack failed. What must not be, more labels behind the proved change than it
+allows, is printed as ``FALSE``, and ends with status 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -87,30 +85,21 @@ def mini_batches(model: Any, x: Any, y: Any) -> Any:
 
 
 SGD, ADAM = torch.optim.SGD, torch.optim.Adam
-CONDUCTS: dict[str, tuple[Update, str]] = {
-    "plain": (plain, r"the gradient"),
-    "5 steps": (trained(SGD, 5, lr=0.1), r"what (about )?5 steps of SGD moved, rate 0\.1"),
-    "Adam": (trained(ADAM, 1, lr=0.001), r"what 1 step of Adam( \(or AdamW\))? moved, rate 0\.001"),
-    "DP-SGD": (
-        private,
-        r"the gradient times .* in noise of standard deviation 0\.(09[5-9]|10)\d*, as far as that shows",
-    ),
-    "top-k": (changed(top), r"the gradient, [\d.]+% of the entries"),
-    "sign": (changed(torch.sign), r"the signs of the gradient(, [\d.]+% of the entries.*)?"),
-    "8 bits": (changed(eight_bits), r"the gradient.* different values .*"),
-    "bf16": (changed(lambda part: part.bfloat16()), r"the gradient, in bfloat16"),
-    "sum of 4": (plain, r"the gradient"),
-    "Nesterov": (
-        trained(SGD, 5, lr=0.02, momentum=0.9, nesterov=True),
-        r"what (about )?5 steps of SGD with Nesterov's momentum 0\.9 moved, rate 0\.02",
-    ),
-    "AdamW": (
-        trained(torch.optim.AdamW, 3, lr=0.001),
-        r"what (about )?3 steps of (Adam \(or AdamW\)|AdamW.*) moved, .*",
-    ),
-    "train()": (train_mode, r"the gradient(, in training mode)?"),
-    "mini-batches": (mini_batches, r"unknown.*"),
-}  #: what a client does, and what an audit that recognises it says
+CONDUCTS: dict[str, Update] = {
+    "plain": plain,
+    "5 steps": trained(SGD, 5, lr=0.1),
+    "Adam": trained(ADAM, 1, lr=0.001),
+    "DP-SGD": private,
+    "top-k": changed(top),
+    "sign": changed(torch.sign),
+    "8 bits": changed(eight_bits),
+    "bf16": changed(lambda part: part.bfloat16()),
+    "sum of 4": plain,
+    "Nesterov": trained(SGD, 5, lr=0.02, momentum=0.9, nesterov=True),
+    "AdamW": trained(torch.optim.AdamW, 3, lr=0.001),
+    "train()": train_mode,
+    "mini-batches": mini_batches,
+}  #: what a client does
 
 
 def digits() -> LabelSet:
@@ -125,7 +114,7 @@ def digits() -> LabelSet:
 def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> ClientAudit:
     torch.manual_seed(0)
     network = TorchNetwork.wrap(make(64, _CLASSES), target=make.__name__, n_inputs=64, precision="float32")
-    client = UserClient(function=CONDUCTS[conduct][0], name=conduct, network=network)
+    client = UserClient(function=CONDUCTS[conduct], name=conduct, network=network)
     settings: Any = {
         "samples": _LABELS,
         "batch": 4 if conduct in _FOURS else 1,
@@ -136,13 +125,10 @@ def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> ClientA
     return audit_client(client, data, builder, clients=4 if conduct == "sum of 4" else 1, **settings)
 
 
-def cell(found: ClientAudit, conduct: str) -> str:
-    if found.conduct.known and not re.fullmatch(CONDUCTS[conduct][1] + r"(, in bfloat16)?", found.conduct.sentence):
-        return f"FALSE ({found.conduct.sentence})"
+def cell(found: ClientAudit) -> str:
     if found.refuted or found.tried is None:
         return f"FALSE ({found.tried} behind {found.change}, at most {found.allows:.0%} proved)"
-    share = f"{found.share.value:.0%}" if found.leaks else "nothing found"
-    return share + "?" * (not found.conduct.known) + "!" * found.failed
+    return (f"{found.share.value:.0%}" if found.leaks else "nothing found") + "!" * found.failed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -157,9 +143,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for conduct in options.conducts:
             start = time.process_time()
             found = played(data, builder, make, conduct)
-            row.append(cell(found, conduct))
+            row.append(cell(found))
             if options.v:
-                what = f"{found.conduct.sentence}; {found.scores[0].attack}, p = {found.p_value:.3g}"
+                what = f"{found.scores[0].attack}, p = {found.p_value:.3g}"
                 if found.tried is not None:
                     what += f"; behind {found.change} {found.tried.correct} of at most {found.allows:.0%}"
                 failed = "; ".join(f"{s.attack}: {s.failed}{s.unfit}" for s in found.scores if s.failed or s.unfit)

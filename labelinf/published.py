@@ -91,7 +91,7 @@ def theorems(words: str = "") -> Listing:
     return Listing(report=found, words=tuple(line for text in told for line in text.splitlines()), table=table)
 
 
-def reproduce(name: str | None = None, *, full: bool = False, into: str | Path | None = None) -> Listing:
+def reproduce(name: str | None = None, *, full: bool = False, out: str | Path | None = None) -> Listing:
     """Compute a published table or figure again, as ``labelinf reproduce`` does.
 
     >>> import labelinf as li
@@ -101,7 +101,7 @@ def reproduce(name: str | None = None, *, full: bool = False, into: str | Path |
     Args:
         name: Which; None lists what can be.
         full: Play as many labels as the papers did; some take an hour.
-        into: A folder to write data (CSV) and pictures (SVG) into.
+        out: A folder to write data (CSV) and pictures (SVG) into.
 
     Returns:
         What the paper says beside what was measured, one row a figure; ``report`` holds the tables.
@@ -117,8 +117,8 @@ def reproduce(name: str | None = None, *, full: bool = False, into: str | Path |
         table = tuple({"name": item.name, "summary": item.summary, "reference": item.reference} for item in known)
         return Listing(report=known, words=told, table=table)
     found = computed(host, name, full=full)
-    if into is not None:
-        write(Path(into), name, found)
+    if out is not None:
+        write(Path(out), name, found)
     rows = tuple(dict(zip(COMPARED, row, strict=True)) for item in found.compared for row in figures(item))
     said = tuple(f"{item.quantity}: the paper says {item.paper}; {item.verdict}" for item in found.compared)
     return Listing(report=found, words=(found.title, *said), table=rows, drawn=found.pictures)

@@ -123,10 +123,10 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
     shell_complete=component("channel"),
     help="Which channel it belongs to  [default: the first that has such]",
 )
-@click.option("--into", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
 @output_options
 @click.pass_obj
-def new(host: Host, distribution: str, kind: str, channel: str | None, into: Path | None, as_json: bool) -> None:
+def new(host: Host, distribution: str, kind: str, channel: str | None, out: Path | None, as_json: bool) -> None:
     """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.game import channels
@@ -139,7 +139,7 @@ def new(host: Host, distribution: str, kind: str, channel: str | None, into: Pat
     taken = [*host.records, *(item.descriptor.name for item in host.catalogue(project.kind))]
     if project.name in taken:
         raise InputError(f"{project.name!r} is taken: labelinf plugins lists every name. Choose another.")
-    directory = into or Path(distribution)
+    directory = out or Path(distribution)
     write_project(project, directory)
     component = str(directory / project.package / f"{kind}.py")
     said = {"plugin": project.name, "kind": kind, "channel": home, "directory": str(directory)}

@@ -30,11 +30,11 @@ def _known(host: Host) -> Iterator[tuple[str, str]]:
 @click.argument("name", required=False, shell_complete=named(_known))
 @click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
 @click.option("--full", is_flag=True, help="Play as many labels as the papers did; some take an hour.")
-@click.option("--into", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
 @output_options
 @block_option
 def reproduce(
-    name: str | None, everything: bool, full: bool, into: Path | None, as_json: bool, blocks: tuple[str, ...]
+    name: str | None, everything: bool, full: bool, out: Path | None, as_json: bool, blocks: tuple[str, ...]
 ) -> None:
     """Compute a published table or figure again. Without a NAME, list what can be.
 
@@ -54,8 +54,8 @@ def reproduce(
         for each in known if everything or name is None else (name,):
             progress(each, len(known) if everything else 1)
             found[each] = computed(host, each, full=full)
-            if into is not None:
-                write(into, each, found[each])
+            if out is not None:
+                write(out, each, found[each])
     if as_json:
         tell(found if everything or name is None else found[name], (), as_json=True)
         return

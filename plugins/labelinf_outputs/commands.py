@@ -46,7 +46,7 @@ _ROADS: dict[str, tuple[str, tuple[str, ...]]] = {  # what leads to an answer, w
     "--column", required=True, metavar="NAME", shell_complete=column_of("table"), help="The column with the labels."
 )
 @click.option(
-    "--into", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER", help="Where to write."
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER", help="Where to write."
 )
 @click.option(
     "--share", type=Share(min=0, min_open=True, max=0.5), default=0.1, show_default=True, help="Of all records."
@@ -58,7 +58,7 @@ _ROADS: dict[str, tuple[str, tuple[str, ...]]] = {  # what leads to an answer, w
 @click.option("--seed", type=click.IntRange(min=0), help="Draw again what was drawn before; it tells the labels.")
 @output_options
 def plant(
-    table: str, column: str, into: Path, grid: str | None, seed: int | None, as_json: bool, **amounts: Any
+    table: str, column: str, out: Path, grid: str | None, seed: int | None, as_json: bool, **amounts: Any
 ) -> None:
     """Plant labels drawn at random in a training set, to audit later what a model tells of them.
 
@@ -70,9 +70,9 @@ def plant(
     from labelinf_outputs.audit.plant import plant as planted
 
     how = Planting(grid=_grid(grid) if grid else (), **amounts)
-    seal, doubts = planted(table, column, into, how, np.random.default_rng(seed))
+    seal, doubts = planted(table, column, out, how, np.random.default_rng(seed))
     counted = {name: len(getattr(seal, name)) for name in ("classes", "control", "references")}
-    said = {"folder": str(into), "seal": seal.digest, "canaries": len(seal.records), **counted}
+    said = {"folder": str(out), "seal": seal.digest, "canaries": len(seal.records), **counted}
     said |= {"warnings": [*doubts]} | ({"grid": [*seal.classes]} if grid else {})
     tell(said, _planting(said), as_json=as_json)
 

@@ -106,7 +106,7 @@ def test_a_program_reads_where_it_was_written(labelinf: Labelinf) -> None:
 
 @pytest.mark.slow
 def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_path: Path) -> None:
-    labelinf("plugins", "new", "labelinf-mydefence", "--kind", "defence", "--into", "here")
+    labelinf("plugins", "new", "labelinf-mydefence", "--kind", "defence", "--out", "here")
     environment = installed(tmp_path / "here")
 
     options = ["--defence", "mydefence", "--only", "majority/mydefence", "--trials", "1", "--workers", "0"]
@@ -130,7 +130,7 @@ def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_pa
         (["labelinf-mine", "--kind", "loss", "--channel", "output"], "output channel offers no template for losses"),
         (["labelinf-mine", "--kind", "attack", "--channel", "outptu"], "no channel is called 'outptu'"),
         (["labelinf-mine", "--kind", "noise", "--channel", "output"], "a noise model belongs to none"),
-        (["labelinf-mine", "--kind", "attack", "--into", "full"], "full is there already and not empty"),
+        (["labelinf-mine", "--kind", "attack", "--out", "full"], "full is there already and not empty"),
     ],
 )
 def test_what_cannot_be_written(labelinf: Labelinf, tmp_path: Path, arguments: list[str], told: str) -> None:

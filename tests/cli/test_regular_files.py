@@ -37,7 +37,7 @@ NAMED = [
     "audit outputs --probabilities p.csv --canaries c.csv --references FILE.npz --planted-by-me",
     "audit outputs --probabilities FILE --seal FILE",
     "audit grader FOLDER --solution FILE --sample FILE",
-    "plant FILE --column y --into new",
+    "plant FILE --column y --out new",
     "guard init FILE",
     "guard status FILE",
     "report FILE",

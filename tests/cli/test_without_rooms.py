@@ -43,7 +43,7 @@ COMMANDS = {
     "audit log": ["audit", "log", "--help"],
     "audit outputs": ["audit", "outputs", "--help"],
     "audit split": ["audit", "split", "--help"],
-    "plant": ["plant", "y.csv", "--column", "label", "--into", "planted"],
+    "plant": ["plant", "y.csv", "--column", "label", "--out", "planted"],
     "samples": ["samples", "here"],
     "metrics": ["metrics", "--help"],
     "guard": ["guard", "--help"],

@@ -284,7 +284,7 @@ def test_what_is_not_known_is_one_sentence() -> None:
 @pytest.mark.long
 def test_a_published_table_is_computed_and_written(tmp_path: Path) -> None:
     name = "blia-tables"
-    found = li.reproduce(name, into=tmp_path / "again")
+    found = li.reproduce(name, out=tmp_path / "again")
 
     assert found.report.title == str(found).splitlines()[0]
     assert {path.suffix for path in (tmp_path / "again").iterdir()} >= {".csv"}

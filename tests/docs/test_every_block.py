@@ -150,7 +150,7 @@ def before(command: str, folder: Path) -> str:
         train = [sys.executable, "audit_sklearn.py", "plan", "diagnosis"]
         done = subprocess.run(train, capture_output=True, text=True, check=True)
         (folder / "predictions.csv").write_text(done.stdout)
-    if "--into plan" in command:
+    if "--out plan" in command:
         shutil.rmtree(folder / "plan", ignore_errors=True)
     if "HEX" in command:
         told = CliRunner().invoke(main, ["guard", "status", "board.toml", "--json"])

@@ -16,7 +16,6 @@ from labelinf_core.specs import Builder
 from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.client import ClientAudit, audit_client
-from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.audit.words import _costs, _stopped
 from labelinf_gradients.bounds.certificates import GradientCertificate
@@ -145,7 +144,6 @@ def test_a_user_puts_the_same_around_her_update() -> None:
 def found(**more: Any) -> ClientAudit:
     share = Interval(low=0, value=0, high=1)
     some: dict[str, Any] = {
-        "conduct": Conduct(),
         "batch": 1,
         "clients": 1,
         "n_records": 64,

@@ -20,7 +20,6 @@ from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.client import ClientAudit, audit_client
-from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.audit.words import _costs, _stopped, answer, lines
 from labelinf_gradients.defences.clipping import ClippedGaussian
@@ -281,9 +280,7 @@ def test_what_a_proof_allows_is_no_leak_however_sure_it_is(p_value: float, corre
 def test_what_beats_a_shield_takes_its_proof_back() -> None:
     share = Interval(low=0.8, value=0.9, high=1.0)
     some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1, "allows": 0.2}
-    beaten = ClientAudit(
-        conduct=Conduct(known=False), share=share, p_value=1.0, shield=ClippedGaussian(), enough=True, **some
-    )
+    beaten = ClientAudit(share=share, p_value=1.0, shield=ClippedGaussian(), enough=True, **some)
 
     assert beaten.refuted
     assert beaten.word is AuditWord.UNSHOWN
@@ -322,4 +319,4 @@ SHIELDED: dict[str, Any] = {"shield": ClippedGaussian(), "enough": True}
 def found_with(**more: Any) -> ClientAudit:
     share = Interval(low=0, value=0, high=1)
     some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1}
-    return ClientAudit(conduct=Conduct(), share=share, p_value=1.0, **some, **more)
+    return ClientAudit(share=share, p_value=1.0, **some, **more)

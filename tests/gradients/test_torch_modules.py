@@ -111,7 +111,7 @@ def test_heads_that_are_no_linear_module_are_found(module: Any) -> None:
 
 
 @pytest.mark.slow
-def test_an_audit_calls_no_conduct_by_the_name_of_another(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_audit_reads_every_module_under_every_conduct(capsys: pytest.CaptureFixture[str]) -> None:
     """``benchmarks/clients.py`` plays all 182 cells."""
     clients = load(BENCHMARKS / "clients.py")
     names = ("Tied", "convolution_head", "dropout", "MixedPrecision")
@@ -120,5 +120,4 @@ def test_an_audit_calls_no_conduct_by_the_name_of_another(capsys: pytest.Capture
 
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
     assert [row[0].strip() for row in rows[2:]] == list(names)
-    assert all(cell.strip() == "100%" for row in rows[2:] for cell in row[1:5])
-    assert rows[4][5].strip() == "100%?"  # dropout at work is not known, and what comes out is found all the same
+    assert all(cell.strip() == "100%" for row in rows[2:] for cell in row[1:])

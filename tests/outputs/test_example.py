@@ -69,7 +69,7 @@ def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     rows = [[*row, name] for row, name in zip(scaled.tolist(), names, strict=True)]
     (tmp_path / "data.csv").write_text(csv_text(header, rows))
     plan, said = tmp_path / "plan", tmp_path / ("logits.npz" if script == "audit_torch" else "p.csv")
-    amounts = ["--into", str(plan), "--share", "0.3", "--seed", "1"]
+    amounts = ["--out", str(plan), "--share", "0.3", "--seed", "1"]
     CliRunner().invoke(plant, [str(tmp_path / "data.csv"), "--column", "diagnosis", *amounts])
     example = (SAMPLES if script == "audit_sklearn" else SCRIPT.parent) / f"{script}.py"
 
@@ -91,7 +91,7 @@ def test_label_tokens_lead_to_a_verdict_on_made_log_probabilities(
     prompts = [[f"prompt {number}", ("bad", "fair", "good")[number % 3]] for number in range(400)]
     (tmp_path / "prompts.csv").write_text(csv_text(["prompt", "mood"], prompts))
     monkeypatch.chdir(tmp_path)
-    amounts = ["--into", "plan", "--share", "0.25", "--seed", "1"]
+    amounts = ["--out", "plan", "--share", "0.25", "--seed", "1"]
     CliRunner().invoke(plant, ["prompts.csv", "--column", "mood", *amounts])
     monkeypatch.setattr(sys, "argv", ["", "plan", "mood", "said.npz"])
     runpy.run_path(str(SCRIPT.with_name("audit_label_tokens.py")))

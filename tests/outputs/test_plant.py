@@ -72,7 +72,7 @@ def plan(data: str, tmp_path: Path) -> Path:
     """A quarter of the records planted, with four reference sets."""
     folder = tmp_path / "plan"
     amounts = ("--share", "0.25", "--references", "4", "--seed", "11")
-    result = cli("plant", data, "--column", "outcome", "--into", str(folder), *amounts)
+    result = cli("plant", data, "--column", "outcome", "--out", str(folder), *amounts)
     assert result.exit_code == 0, result.output
     return folder
 
@@ -124,8 +124,8 @@ def test_what_plant_says_fits_in_80_columns_whatever_the_folder_and_is_json_for_
     folder = tmp_path / ("a-very-long-name-" * 8)
     arguments = ("plant", data, "--column", "outcome", "--references", "2", "--seed", "1")
 
-    told = cli(*arguments, "--into", str(folder)).output
-    said = json.loads(cli(*arguments, "--into", f"{folder}2", "--json").output)
+    told = cli(*arguments, "--out", str(folder)).output
+    said = json.loads(cli(*arguments, "--out", f"{folder}2", "--json").output)
 
     assert max(map(len, told.splitlines())) <= 80
     assert str(folder) in told.replace("\n  ", "")
@@ -367,7 +367,7 @@ def test_nothing_is_planted_over_a_file_that_stands_there(data: str, tmp_path: P
     else:
         (folder / name).write_text("mine")
 
-    refused = cli("plant", data, "--column", "outcome", "--into", str(folder)).exception
+    refused = cli("plant", data, "--column", "outcome", "--out", str(folder)).exception
 
     assert f"holds {name} already, and nothing is written over" in str(refused)
     assert [path.name for path in folder.iterdir()] == [name]
@@ -376,7 +376,7 @@ def test_nothing_is_planted_over_a_file_that_stands_there(data: str, tmp_path: P
 
 
 def test_planting_beside_files_of_other_names_leaves_them(data: str, tmp_path: Path) -> None:
-    assert cli("plant", data, "--column", "outcome", "--into", str(tmp_path)).exit_code == 0
+    assert cli("plant", data, "--column", "outcome", "--out", str(tmp_path)).exit_code == 0
     assert Path(data).read_text().startswith("a,b,c,outcome")
 
 

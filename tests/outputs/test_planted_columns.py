@@ -31,7 +31,7 @@ def table(folder: Path, labels: list[str], features: np.ndarray | None = None) -
 
 def planted(folder: Path, labels: list[str], *more: str, features: np.ndarray | None = None) -> Result:
     data = table(folder, labels, features)
-    return CliRunner().invoke(plant, [data, "--column", "y", "--into", str(folder / "plan"), "--seed", "1", *more])
+    return CliRunner().invoke(plant, [data, "--column", "y", "--out", str(folder / "plan"), "--seed", "1", *more])
 
 
 def flat(result: Result) -> str:

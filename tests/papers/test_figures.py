@@ -48,7 +48,7 @@ def rows(found: Reproduced, begins: str) -> list[Compared]:
 
 @pytest.mark.slow
 def test_more_classes_fail_sooner(tmp_path: Path) -> None:
-    run = reproduce("icml-figure4", "--into", str(tmp_path))
+    run = reproduce("icml-figure4", "--out", str(tmp_path))
 
     assert run.exit_code == 0
     assert "the paper says" in run.stdout

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -17,11 +18,10 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_gradients import certificates
-from labelinf_gradients.audit.moves import flat
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientThreat
 
-__all__ = ["Shielded", "Tried", "allowed", "released", "smallest_multiplier", "usual_norm"]
+__all__ = ["Shielded", "Tried", "allowed", "flat", "released", "smallest_multiplier", "usual_norm"]
 
 _MULTIPLIERS = (0.05, 50.0)
 
@@ -76,6 +76,11 @@ class Shielded:
         """Return what is sent about some records."""
         update = self.sends(x, classes)
         return released(self.stage, {name: update.get(name, np.zeros_like(part)) for name, part in self.like.items()})
+
+
+def flat(parts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """Return all entries in one row."""
+    return np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts.values()])
 
 
 def released(stage: ActiveGradientDefence, update: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:

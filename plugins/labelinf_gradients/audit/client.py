@@ -15,11 +15,9 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.specs import Builder
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
-from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
-from labelinf_gradients.audit.conduct import NOTHING, Conduct
+from labelinf_gradients.audit.change import Shielded, Tried, allowed, flat, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
-from labelinf_gradients.audit.moves import flat
-from labelinf_gradients.audit.probe import probe
+from labelinf_gradients.audit.scale import UpdateScale
 from labelinf_gradients.audit.updates import Update, UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.gradient import GradientOracle
@@ -62,7 +60,6 @@ class ClientAudit(AuditDecision):
     """What an audit of a client found.
 
     Attributes:
-        conduct: What the client does.
         batch: Records behind an update.
         clients: Whose updates are summed before anybody sees them.
         n_records: Labels attacked.
@@ -84,7 +81,6 @@ class ClientAudit(AuditDecision):
         headed: Whether it sends a last layer with a row for every class; otherwise most attacks cannot be played.
     """
 
-    conduct: Conduct
     batch: int
     clients: int
     n_records: int
@@ -154,7 +150,7 @@ def audit_client(
     clients: int = 1,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ClientAudit:
-    """Probe a client, attack it with all that fits, and look for the smallest change that is proved to help.
+    """Attack a client with all that fits, and look for the smallest change that is proved to help.
 
     Args:
         client: The client.
@@ -165,7 +161,7 @@ def audit_client(
         own: Labelled records that the adversary holds.
         gain: What the change may leave any attack beyond the blind guess.
         rng: Of all draws.
-        clients: Whose updates are summed before anybody sees them; their code is probed alone.
+        clients: Whose updates are summed before anybody sees them.
         progress: Called before every step with its name and how many there are.
 
     Raises:
@@ -175,24 +171,25 @@ def audit_client(
     samples = max(samples, size)
     held, others = _drawn(data, samples, size, own, rng)
     private = others[: samples // size * size].reshape(-1, size)
-    progress("probing", 1)
+    progress("measuring", 1)
     together = Together(client=client, clients=clients)
-    game = ClientGame(together=together, conduct=NOTHING, network=client.network, data=data, held=held, private=private)
+    game = ClientGame(
+        together=together, scale=UpdateScale(), network=client.network, data=data, held=held, private=private
+    )
     x, classes = game.own
     client(x[:batch], classes[:batch])  # which parameters it sends
-    conduct = probe(client, x, classes, batch) if game.headed else NOTHING
-    game = attrs.evolve(game, conduct=conduct)
+    if game.headed:
+        game = attrs.evolve(game, scale=UpdateScale.measured(client, client.network, x, classes, batch))
     sent = game.sent(data.labels[private])
-    threat = game.threat(sent[0])
+    threat, *_ = game.threats(sent[0])
     oracle = game.oracle(threat, sent)
-    players = game.players(builder, threat, rng)
+    players = game.players(builder, sent[0], rng)
     truth, pool = data.labels[private], data.labels[others]
     of = 2 * len(players) + 2
     guesses, failed = guessed(players, oracle, rng, lambda name: progress(name, of))
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
-    ranked = sorted(right, key=lambda name: (-int(right[name].sum()), name))
+    ranked = sorted(right, key=lambda name: -int(right[name].sum()))
     found = ClientAudit(
-        conduct=conduct,
         headed=game.headed,
         batch=batch,
         clients=clients,
@@ -292,13 +289,12 @@ def _tried(
     """Play the attacks on the clients behind the change, which the adversary knows; None where none can be played."""
     truth = game.data.labels[game.private]
     shielded = Shielded.around(game.together.client, defence, like=like, rng=rng.spawn(1)[0])
-    noise = math.hypot(game.conduct.noise, defence.multiplier * defence.norm)
-    conduct = attrs.evolve(game.conduct, factor=1.0, by_record=True, clip=defence.norm, noise=noise)
-    conduct = attrs.evolve(conduct, kept=1.0, silent=0.0, levels=0, precision="float32")
-    behind = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), conduct=conduct)
+    noise = math.hypot(game.scale.noise, defence.multiplier * defence.norm)
+    scale = attrs.evolve(game.scale, left=1.0, noise=noise, clip=defence.norm, precision="float32")
+    behind = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), scale=scale)
     sent = behind.sent(truth)
-    threat = behind.threat(sent[0])
-    guesses, _ = guessed(behind.players(builder, threat, rng), behind.oracle(threat, sent), rng, begins)
+    oracle = behind.oracle(behind.threats(sent[0])[0], sent)
+    guesses, _ = guessed(behind.players(builder, sent[0], rng), oracle, rng, begins)
     if not guesses:
         return None
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}

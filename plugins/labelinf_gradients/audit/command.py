@@ -96,5 +96,5 @@ def _shown(found: ClientAudit | Saved) -> list[str]:
 def _document(found: ClientAudit | Saved) -> dict[str, Any]:
     import attrs
 
-    known = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {"contradicted": found.contradicted}
+    known = {"contradicted": found.contradicted} if hasattr(found, "contradicted") else {}
     return {**known, **attrs.asdict(found), "leaks": found.leaks}

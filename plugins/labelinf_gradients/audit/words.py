@@ -115,8 +115,9 @@ def _lines(found: ClientAudit) -> list[str]:
     summed = f", {found.clients} clients summed" if found.clients > 1 else ""
     batch = found.batch * found.clients
     counted = f", counted by the batch ({found.n_records // batch} of them)" if batch > 1 else ""
+    unlike = "" if found.headed else "not supported: no last layer with a row for every class is sent; "
     lines = [
-        f"what it is   {_what(found)}; {records} behind an update{summed}",
+        f"what it is   {unlike}{records} behind an update{summed}",
         f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
         *_control_lines(found),
     ]
@@ -142,14 +143,6 @@ def _lines(found: ClientAudit) -> list[str]:
     if found.shield is None or found.refuted or found.allows > _VACUOUS:
         return [*lines, "ceiling      none as it is: what a client's own code draws or rounds has no certificate"]
     return [*lines, f"ceiling      {_up(found.allows)}, that of its shield"]
-
-
-def _what(found: ClientAudit) -> str:
-    if not found.headed:
-        return f"not supported: {found.conduct.remarks[0]}"
-    if found.shield is None or found.conduct.known:
-        return found.conduct.sentence
-    return "what its shield hides"
 
 
 def _control_lines(found: ClientAudit) -> list[str]:

@@ -71,15 +71,12 @@ class Network(Protocol):
             For every parameter, shape ``(n, *shape)``.
         """
 
-    def mean_gradient(
-        self, x: NDArray[Any], labels: NDArray[Any], at: Mapping[str, NDArray[Any]] | None = None
-    ) -> Mapping[str, NDArray[Any]]:
+    def mean_gradient(self, x: NDArray[Any], labels: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the batch's mean gradient, without the samples' own.
 
         Args:
             x: Inputs, shape ``(n, n_inputs)``.
             labels: Soft labels, shape ``(n, C)``.
-            at: Values of all parameters, instead of the network's own.
 
         Returns:
             For every parameter in order, of its shape.
@@ -217,12 +214,10 @@ class Perceptron:
                 found[f"layers.{name}.bias"] = error
         return {name: found[name] for name in self.parameters}
 
-    def mean_gradient(
-        self, x: NDArray[Any], labels: NDArray[Any], at: Mapping[str, NDArray[Any]] | None = None
-    ) -> Mapping[str, NDArray[Any]]:
+    def mean_gradient(self, x: NDArray[Any], labels: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the batch's mean gradient; see :class:`Network`."""
-        found, own = {}, self if at is None else self._with(at)
-        for name, entering, error in own._backward(x, labels):
+        found = {}
+        for name, entering, error in self._backward(x, labels):
             found[f"layers.{name}.weight"] = error.T @ entering / len(entering)
             if self.layers[name].bias is not None:
                 found[f"layers.{name}.bias"] = error.mean(axis=0)

@@ -148,20 +148,10 @@ class TorchNetwork:
         """Value of every parameter; the last layer's weights have a row for every class."""
         return self._with_rows(self._trainable)
 
-    def mean_gradient(
-        self, x: NDArray[Any], labels: NDArray[Any], at: Mapping[str, NDArray[Any]] | None = None
-    ) -> Mapping[str, NDArray[Any]]:
+    def mean_gradient(self, x: NDArray[Any], labels: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return the batch's mean gradient, by one backward pass; see :class:`Network`."""
         torch, own = import_torch("this network"), self._trainable
-        if at is not None:
-            shape = tuple(own[self.head.weight].shape)
-            own = {
-                name: self._tensor(
-                    self.head.columns(part, shape) if name == self.head.weight else part
-                ).requires_grad_()
-                for name, part in at.items()
-            }
-        output = torch.func.functional_call(self.module, own, (self.inputs(x),))
+        output = self.module(self.inputs(x))
         loss = torch.nn.functional.cross_entropy(logits_of(output), self._tensor(labels))
         parts = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
         return self._with_rows(
@@ -170,14 +160,6 @@ class TorchNetwork:
                 for (name, parameter), part in zip(own.items(), parts, strict=True)
             }
         )
-
-    def training(self) -> TorchNetwork | None:
-        """Return a copy in training mode, or None where that makes no difference."""
-        torch = import_torch("this network")
-        kinds = (torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.dropout._DropoutNd)
-        if not any(isinstance(part, kinds) for part in self.module.modules()):
-            return None
-        return attrs.evolve(self, module=copy.deepcopy(self.module).train())
 
     def _with_rows(self, parts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         found = {name: part.detach().numpy() for name, part in parts.items()}

@@ -86,6 +86,6 @@ def _unplanted(asked: CheckQuestion) -> Checked:
             "heart look alike. Labels that are planted at random before training tell them apart",
             stopped="not known before it is tested",
         ),
-        then="labelinf plant training.csv --column LABEL --into plan; train on plan's file; "
+        then="labelinf plant training.csv --column LABEL --out plan; train on plan's file; "
         f"labelinf check {asked.thing} --seal plan/sealed.json",
     )

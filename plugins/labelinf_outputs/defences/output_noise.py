@@ -41,4 +41,4 @@ class OutputNoise(OutputDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """The adversary knows how large differences must be to mean something."""
         step = min(self.model.std, 1.0)
-        return (Coarsened(step=step),) if step > 0 else ()
+        return (Coarsened(step=step, noisy=True),) if step > 0 else ()

@@ -37,10 +37,11 @@ class SoftLabels(OutputDefence):
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
         """Train one model per fold and the released one."""
-        said = np.empty_like(task.targets)
+        said = np.full_like(task.targets, 1 / task.n_classes)  # of a record alone nobody else knows anything
         for fold in np.array_split(rng.permutation(task.n_records), self.folds):
             others = np.setdiff1d(np.arange(task.n_records), fold)
-            said[fold] = np.exp(train(task.take(others), rng).model.log_probabilities(task.features[fold]))
+            if others.size:
+                said[fold] = np.exp(train(task.take(others), rng).model.log_probabilities(task.features[fold]))
         mixed = (1 - self.weight) * task.targets + self.weight * said / said.sum(axis=1, keepdims=True)
         return train(attrs.evolve(task, targets=mixed), rng)
 

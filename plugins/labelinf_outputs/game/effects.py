@@ -128,14 +128,17 @@ class Coarsened(Effect[OutputFacts]):
 
     Attributes:
         step: Above 0.
+        noisy: Whether they are noisy: then no class stands alone any more, whatever was shown before.
     """
 
     step: float = attrs.field(validator=attrs.validators.gt(0))
+    noisy: bool = False
 
     def after(self, facts: OutputFacts) -> OutputFacts:
         """Tell the adversary."""
         view = attrs.evolve(facts.view, resolution=max(facts.view.resolution, self.step))
-        return attrs.evolve(facts, view=view)
+        alone = view.outputs is Outputs.TOP_ONE and self.noisy
+        return attrs.evolve(facts, view=attrs.evolve(view, outputs=Outputs.PROBABILITIES) if alone else view)
 
 
 @attrs.frozen(kw_only=True)

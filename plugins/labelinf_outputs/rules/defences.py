@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
-from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses
+from labelinf_outputs.game.effects import Unknown, allowed_uses
 from labelinf_outputs.game.output import ActiveOutputDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import uses
 from labelinf_outputs.game.victims import make_victim
+from labelinf_outputs.game.view import Outputs
 
 __all__ = ["RULES"]
 
@@ -180,13 +181,16 @@ def _releases_what_it_is_given(component: object) -> None:
 
 def _shows_what_it_declares(component: object) -> None:
     defence = belongs(component, OutputDefence)
-    effects = _behind(defence, _N, 4).effects
+    threat = _behind(defence, _N, 4)
     shown = np.random.default_rng(7).dirichlet(np.ones(4), _N)
     released = np.asarray(_active(defence, _N, 4).release(shown, np.random.default_rng(8)))
-    if any(isinstance(item, Unknown) for item in effects) or np.array_equal(released, shown):
+    if any(isinstance(item, Unknown) for item in threat.effects) or np.array_equal(released, shown):
         return
-    said, one_hot_rows = any(isinstance(item, TopOne) for item in effects), bool(np.isin(released, (0, 1)).all())
-    require(said == one_hot_rows, f"whether only the top class is shown: declared {said}, observed {one_hot_rows}")
+    said = threat.view.outputs is Outputs.TOP_ONE
+    if released.shape != shown.shape:
+        return
+    alone = len(np.unique(released, axis=0)) <= shown.shape[1]  # a row for every class, whatever is in it
+    require(said == alone, f"whether only the top class is shown: declared {said}, observed {alone}")
 
 
 def _keeps_its_guarantee(component: object) -> None:

@@ -40,10 +40,10 @@ class AddedNoise:
     """
 
     model: NoiseModel
-    magnification: float = 1.0
-    jump: float = 0.0
-    sticky: bool = False
-    drawn_anew: bool = True
+    magnification: float
+    jump: float
+    sticky: bool
+    drawn_anew: bool
 
 
 @attrs.frozen(kw_only=True)

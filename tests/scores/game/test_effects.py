@@ -322,6 +322,66 @@ START = ScoreFacts(n_records=100, n_classes=2, loss=LogLoss())
 CLIPPED = attrs.evolve(START, clip=0.1, least=0.1)
 
 
+def test_a_bare_scorer_is_known_whole_and_adds_nothing() -> None:
+    """A default that said more or less than this would be a claim that nobody made."""
+    nothing = dict.fromkeys(("noise_bound", "noise_std", "noise_factor", "jump", "rounding", "step", "grid"), 0.0)
+    nothing |= dict.fromkeys(("clip", "least", "unit", "label_delta", "ladder_step", "ladder_edge"), 0.0)
+    nothing |= dict.fromkeys(("answer_epsilon", "label_epsilon", "told_bits", "information", "highest"), math.inf)
+    nothing |= dict.fromkeys(("normalised", "noise_fresh", "label_fresh", "debiased", "scored_fresh", "ranked"), False)
+    nothing |= {"refuses": False, "known": True, "ordered": True, "lowest": -math.inf, "noise": (), "ladders": 0}
+    nothing |= dict.fromkeys(("magnification", "label_keep", "scored"), 1.0)
+    nothing |= dict.fromkeys(("averaged", "query_budget", "shared_budget"))
+    nothing |= {"n_records": 100, "n_classes": 2, "loss": LogLoss()}
+
+    assert attrs.asdict(START, recurse=False) == nothing
+    assert attrs.asdict(attrs.evolve(START, query_budget=7, shared_budget=9).unknown(), recurse=False) == {
+        **nothing,
+        **dict.fromkeys(("noise_bound", "noise_std", "jump", "magnification"), math.inf),
+        **{"known": False, "noise_fresh": True, "refuses": True, "query_budget": 7, "shared_budget": 9},
+    }
+
+
+RANDOM: dict[str, float] = {"noise_std": 0.1, "noise_factor": 0.1, "label_keep": 0.9}
+
+
+@pytest.mark.parametrize(("name", "value"), [*RANDOM.items(), ("ladders", 1), ("known", False), ("scored", 0.5)])
+def test_any_one_draw_or_memory_makes_an_answer_more_than_a_function_of_labels_and_query(
+    name: str, value: float
+) -> None:
+    assert START.deterministic
+    assert not attrs.evolve(START, **{name: value}).deterministic
+
+
+def test_the_decimals_of_a_step_are_those_of_a_power_of_ten() -> None:
+    steps = {0.0: None, 0.001: 3, 0.1: 1, 1.0: 0, 100.0: -2, 0.25: None, 0.002: None}
+    assert {step: attrs.evolve(START, step=step).decimals for step in steps} == steps
+
+
+def test_who_computes_exactly_makes_no_error() -> None:
+    assert CLIPPED.error == 0
+    for least in (0.1, 0.4):  # costs are taken for twice what they are, and those of a clip of 1/4 for no less
+        facts = attrs.evolve(CLIPPED, rounding=0.5, least=least)
+        assert facts.error == max(facts.loss.span(min(least, 0.25)), facts.largest)
+        assert facts.computed_apart(3.0, 0.25) == facts.moved(3.0, 0.25) + 6 * facts.error
+
+
+def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
+    facts = attrs.evolve(CLIPPED, magnification=3.0, jump=0.25)
+
+    assert facts.shift == pytest.approx(3 * facts.span / 100)
+    assert facts.sensitivity == pytest.approx(facts.shift + 0.25)
+
+
+def test_noise_on_a_grid_that_nobody_rounded_to_moves_a_label_by_a_step_more() -> None:
+    """A score that is no multiple of the grid is rounded to it first: that may tell two labels apart."""
+    grid = GridLaplace(scale=1.0, step=0.25)
+    added = Added(model=grid).after(CLIPPED)
+
+    assert grid.grid > 0
+    assert added.jump == grid.grid
+    assert Added(model=grid).after(added).jump == grid.grid
+
+
 @attrs.frozen(kw_only=True)
 class Noise(NoiseModel):
     """Noise of which only numbers are asked."""
@@ -411,12 +471,16 @@ def test_an_edge_of_a_ladder_is_a_step_or_half_of_one() -> None:
     assert _behind(Laddered(step=0.1)).ladder_edge == 0.1
 
 
+def added(model: NoiseModel, *, sticky: bool = False) -> AddedNoise:
+    return AddedNoise(model=model, magnification=1.0, jump=0.0, sticky=sticky, drawn_anew=True)
+
+
 def test_of_two_equal_budgets_the_one_that_never_fails_counts() -> None:
     """A delta that is given away for nothing is a worse guarantee."""
     facts = attrs.evolve(
         CLIPPED,
         label_epsilon=1.0,
-        noise=(AddedNoise(model=GridGaussian(scale=50.0)), AddedNoise(model=GridLaplace(scale=50.0))),
+        noise=(added(GridGaussian(scale=50.0)), added(GridLaplace(scale=50.0))),
     )
     for kept, stated in ((0.0, 0.01), (0.01, 0.0)):
         before = attrs.evolve(facts, label_delta=kept)
@@ -428,7 +492,7 @@ def test_where_nothing_is_promised_there_is_no_delta() -> None:
     promised = attrs.evolve(CLIPPED, label_epsilon=1.0, label_delta=0.1)
     moved = Moved(bound=1.0).after(promised)
     assert (moved.label_epsilon, moved.label_delta) == (math.inf, 0.0)
-    repeated = AddedNoise(model=GridLaplace(scale=50.0), sticky=True)
+    repeated = added(GridLaplace(scale=50.0), sticky=True)
     anew = Perturbed(epsilon=1.0, fresh=True).after(attrs.evolve(promised, noise=(repeated,)))
     assert (anew.label_epsilon, anew.label_delta) == (math.inf, 0.0)
 
@@ -495,7 +559,7 @@ def test_a_part_of_a_part_that_is_drawn_anew_is_a_part_of_all() -> None:
     coarse = attrs.evolve(CLIPPED, step=0.1, scored=0.1, label_epsilon=1.0, label_delta=0.1)
     assert Sampled(size=20).after(coarse).scored == 0.1
     assert Sampled(size=20).after(attrs.evolve(coarse, scored_fresh=True)).scored == 0.2
-    noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(AddedNoise(model=GridLaplace(scale=50.0)),)))
+    noisy = Sampled(size=20).after(attrs.evolve(coarse, noise=(added(GridLaplace(scale=50.0)),)))
     assert (noisy.label_epsilon, noisy.label_delta) == (math.inf, 0.0)
 
 
