@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.attacks.counts import Interpolated, Llg, Moments, Yin
 from labelinf_gradients.attacks.guesses import PriorGuess
 from labelinf_gradients.attacks.rehearsed import RehearsedCounts

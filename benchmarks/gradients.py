@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_data.bunches import load_bunch
-from labelinf_data.bundled import Digits
+from labelinf_data.bundled import Digits, load_bunch
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import OwnSamples
 from labelinf_gradients.attacks.exact import ExactSolver

@@ -38,7 +38,7 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.metrics import roc_auc_score
 
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_scores.audit.log.certificate import Log, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.audit.log.guess import guess, point

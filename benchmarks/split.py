@@ -2,7 +2,7 @@
 
 Usage::
 
-    python benchmarks/split.py certificate    # 1 000 games a line with labels outside the solver's assumptions
+    python benchmarks/split.py certificate    # 1 000 games a line outside the solver's assumptions
     python benchmarks/split.py attacks        # breast-cancer and digits, every defence: canaries read
     python benchmarks/split.py placebo        # natural labels: completion, features alone, task reassignment
     python benchmarks/split.py state          # V15: a label from the OTHER records' noised gradients; V14's ceiling
@@ -21,6 +21,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from scipy.special import softmax
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
@@ -32,12 +33,12 @@ from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_split.attacks.published import METHODS, ModelCompletion
 from labelinf_split.bounds import CutCeilings
 from labelinf_split.game.channel import SplitChannel
-from labelinf_split.game.training import SplitRun, recorded, softmax
+from labelinf_split.game.training import SplitRun, recorded
 from labelinf_split.game.view import Side
 from labelinf_split.recovery import Solved, solve_step
 
 BUILDER = Builder(Host.load())
-OUTSIDE = ("smoothing", "features", "scale", "wide top", "K > d + 1")
+OUTSIDE = ("smoothing", "features", "scale", "wide top", "near-copies", "like rows", "K > d + 1")
 
 
 def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
@@ -47,7 +48,12 @@ def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
     if kind == "K > d + 1":
         n_classes, width = n_classes + 2, 1 + n_classes // 3
     top, z = rng.standard_normal((n_classes, width)), rng.standard_normal((n, width))
-    labels, logits, scale = rng.integers(0, n_classes, n), z @ top.T, 1.0
+    labels = rng.integers(0, n_classes, n)
+    top[1] = top[0] + 10.0 ** rng.uniform(-9, -1) * top[1] if kind == "like rows" else top[1]
+    if kind == "near-copies":  # of one person more than there are classes, at most
+        who, apart = rng.integers(0, n_classes + 1, n), 10.0 ** rng.uniform(-9, -3) * rng.standard_normal(z.shape)
+        z, labels = z[who] * (1 + apart), labels[who]
+    logits, scale = z @ top.T, 1.0
     soft = np.eye(n_classes)[labels]
     if kind == "smoothing":
         share = 10.0 ** rng.uniform(-3, -0.3)
@@ -57,11 +63,10 @@ def outside(kind: str, seed: int) -> tuple[Any, Any, Any, int]:
     elif kind == "scale":
         scale = float(rng.choice([0.5, 2.0, rng.uniform(0.8, 1.25)]))
     elif kind == "wide top":
-        hidden = rng.standard_normal((width, 8))
-        top = rng.standard_normal((n_classes, 8))
-        q = softmax(np.maximum(z @ hidden, 0) @ top.T) - soft
+        hidden, top = rng.standard_normal((width, 8)), rng.standard_normal((n_classes, 8))
+        q = softmax(np.maximum(z @ hidden, 0) @ top.T, axis=1) - soft
         return ((q @ top) * (z @ hidden > 0)) @ hidden.T, z, labels, n_classes
-    return scale * (softmax(logits) - soft) @ top, z, labels, n_classes
+    return scale * (softmax(logits, axis=1) - soft) @ top, z, labels, n_classes
 
 
 def false_certificates(kind: str, games: int, first: int = 0) -> tuple[int, int]:
@@ -104,8 +109,7 @@ DEFENCES += ("cut-levels(step=0, limit=0.1)", "cut-gaussian(scale=4)", "cut-labe
 
 def attacks(runs: int = 3) -> None:
     """Print canaries read, every attack by itself: no best of several is taken."""
-    sets = (BreastCancer().load(), Digits().load())
-    for data, top, defence in itertools.product(sets, Side, DEFENCES):
+    for data, top, defence in itertools.product((BreastCancer().load(), Digits().load()), Side, DEFENCES):
         try:
             played = [play(data, defence, seed, top=top, label_features=True, epochs=20) for seed in range(runs)]
         except InputError:  # it does not stand there
@@ -159,15 +163,12 @@ def toy(trials: int = 1000, rate: float = 1.0, scale: float = 2.0) -> tuple[floa
         p = 1 / (1 + math.exp(-float(w @ z)))
         noise = rng.standard_normal(2) * scale
         own += int(((p - y) * w + noise) @ w < 0) == y
-        new = w - rate * (p - y) * z
+        moved = [w - rate * (p - guess) * z for guess in (0, 1)]
         q = 1 / (1 + np.exp(-rng.standard_normal(400)))  # what the others' records come to is known
         labels = rng.integers(0, 2, 400)
-        sent = (q - labels)[:, None] * new + scale * rng.standard_normal((400, 2))
-        guesses = []
-        for guess in (0, 1):
-            moved = w - rate * (p - guess) * z
-            guesses.append(float(np.square(sent - (q - labels)[:, None] * moved).sum()))
-        others += int(guesses[1] < guesses[0]) == y
+        sent = (q - labels)[:, None] * moved[y] + scale * rng.standard_normal((400, 2))
+        off = [float(np.square(sent - (q - labels)[:, None] * new).sum()) for new in moved]
+        others += int(off[1] < off[0]) == y
     return own / trials, others / trials
 
 

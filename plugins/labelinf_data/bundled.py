@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, LabelSource
-from labelinf_data.bunches import load_bunch
 
-__all__ = ["BreastCancer", "Digits"]
+__all__ = ["BreastCancer", "Digits", "load_bunch"]
 
 
 @attrs.frozen(kw_only=True)
@@ -30,6 +32,18 @@ class Digits(LabelSource):
     def load(self) -> LabelSet:
         """Return the labels and features."""
         return _label_set("digits")
+
+
+def load_bunch(name: str) -> Any:
+    """Return scikit-learn's bunch for ``"breast-cancer"``, ``"digits"`` or ``"wine"``.
+
+    Its loader itself uses what newer versions of NumPy deprecate; those warnings are not the caller's business.
+    """
+    from sklearn import datasets
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return getattr(datasets, f"load_{name.replace('-', '_')}")()
 
 
 def _label_set(name: str) -> LabelSet:

@@ -122,9 +122,8 @@ def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> 
         names = {name.strip() for name in wanted.split(",")}
         chosen = [at for at in others if header[at] in names]
         if missing := names - {header[at] for at in chosen}:
-            raise InputError(
-                f"{path} has no feature column {' or '.join(map(repr, sorted(missing)))}. {listed(header)}"
-            )
+            absent = " or ".join(map(repr, sorted(missing)))
+            raise InputError(f"{path} has no feature column {absent}. {listed(header)}")
     if not chosen:
         raise InputError(f"{path} has no column besides the labels; features need at least one.")
     return chosen
@@ -144,17 +143,11 @@ def _groups(path: str, header: list[str], body: list[Row], wanted: str, labels: 
 
 def _numbers(path: str, columns: dict[str, list[tuple[int, str]]]) -> NDArray[np.float64]:
     """Return the columns as numbers, shape ``(n_records, n_features)``; all faults at once."""
-    faults = []
-    for name, cells in columns.items():
-        wrong = [(number, cell) for number, cell in cells if not is_number(cell)]
-        if wrong:
-            place = _rows([number for number, _ in wrong])
-            faults.append(
-                f"{path}: column {name!r} has no finite number in {place}, as features must; encode, fill or leave out "
-                f"the column."
-            )
+    wrong = {name: [row for row, cell in cells if not is_number(cell)] for name, cells in columns.items()}
+    told = "as features must; encode, fill or leave out the column."
+    faults = [f"column {name!r} has no finite number in {_rows(rows)}, {told}" for name, rows in wrong.items() if rows]
     if faults:
-        raise InputError(" ".join(faults))
+        raise InputError(" ".join(f"{path}: {fault}" for fault in faults))
     return np.array([[float(cell) for _, cell in cells] for cells in columns.values()]).T
 
 

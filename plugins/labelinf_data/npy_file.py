@@ -119,10 +119,8 @@ def _arrays(
 def _checked(path: str, features: NDArray[Any], n_records: int) -> NDArray[np.float64]:
     wanted = features.dtype.kind in "biuf" and features.ndim == 2 and features.shape[1] > 0
     if not wanted or features.shape[0] != n_records:
-        raise InputError(
-            f"{path}: features are {features.dtype} of shape {features.shape}; expected numbers of shape "
-            f"({n_records}, at least 1)."
-        )
+        found = f"features are {features.dtype} of shape {features.shape}"
+        raise InputError(f"{path}: {found}; expected numbers of shape ({n_records}, at least 1).")
     finite = np.isfinite(features).all(axis=1)
     if not finite.all():
         raise InputError(f"{path}: features of record {int(np.argmin(finite))} are not all finite numbers.")
@@ -134,9 +132,6 @@ def _member(path: str, names: list[str], column: str) -> str:
         return column
     if not column and len(names) == 1:
         return names[0]
-    wanted = (
-        f"has no array {column!r}"
-        if column
-        else f"has {len(names)} arrays; name the one with the labels: column, or --column on the command line"
-    )
+    several = f"has {len(names)} arrays; name the one with the labels: column, or --column on the command line"
+    wanted = f"has no array {column!r}" if column else several
     raise InputError(f"{path} {wanted}. Arrays are {', '.join(map(repr, names)) or 'none'}.")

@@ -28,6 +28,10 @@ class CutCeilings(Bound):
 
     Guesses of probability ``a_y`` under the reference are right with ``sum_y Phi(Phi^-1(a_y) + shift) / K`` at most,
     which is concave in a, and all ``a_y`` sum to 1.
+
+    It holds in every game. Given what was released labels are independent, and a release of one record moves what is
+    known of that record alone. So what all can still be guessed with are supermartingales of which one moves at a time,
+    and the probability of k right guesses, which is linear in each of them, is at most that of as many coins.
     """
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
@@ -43,7 +47,14 @@ class CutCeilings(Bound):
         if math.isfinite(facts.shift):
             most = min(1.0, normal_cdf(normal_quantile(1 / threat.n_classes) + facts.shift) + _ROUNDED)
             said = f"{facts.releases} releases a person in all; noise of a scale that depends on no data; {_UNIFORM}"
-            found.append(Ceiling(accuracy=most, exact=most, statement="labelinf theory, split, V14", conditions=said))
+            ceiling = Ceiling(
+                accuracy=most,
+                exact=most,
+                statement="labelinf theory, split, V14",
+                conditions=said,
+                game=PerGame(share=most),
+            )
+            found.append(ceiling)
         if math.isfinite(epsilon):
             said = (
                 f"label-DP, epsilon = {epsilon:.4g}, one stored draw a person, over all runs and restarts; {_UNIFORM}"

@@ -83,7 +83,7 @@ def _lines(found: SplitAudit) -> Iterator[str]:
 
 def _headline(found: SplitAudit) -> str:
     proved = f"epsilon >= {int(found.epsilon * 1e4) / 1e4:g} is proved" if found.epsilon else "nothing is proved"
-    proved += f"; the attack that counts broke: {found.failed}" if found.failed else ""
+    proved += f"; this broke: {found.failed}" if found.failed else ""
     word = (found.claimed or found.word).value
     if found.claim is not None:
         word, proved = word.replace("no leak shown", "inconclusive"), f"epsilon = {found.claim:g} was claimed, {proved}"

@@ -7,23 +7,26 @@ with label-side features, smoothed labels, a wrong scale or another top nothing 
 ``PROVED`` takes n >= D + 1 records: for almost all embeddings no other labels have any explanation, up to renaming.
 ``GENERIC`` takes so many more equations than unknowns that all K^n labellings are improbable to fit within rounding,
 ``n log10(K) + (n r - D) log10(tolerance) < -6``. It is no proof: four records of K = 3, r = 2 with two explanations are
-known. Only gradients well above rounding count, and equal embeddings count once.
+known. Only gradients well above rounding count, and of records n are those that say more than rounding beyond all
+others: copies of three people are three, whatever their last bits. Where fewer classes explain a step nearly as well,
+one that was found may be two with rows alike, and nothing is certified.
 """
 
 from __future__ import annotations
 
 import enum
+import itertools
 import math
-from collections import Counter
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import softmax
 
-from labelinf_split.game.training import softmax
-
-__all__ = ["Solved", "Ties", "TopFit", "clustered", "level_of", "lloyd", "solve_step", "unit", "whitened"]
+__all__ = ["Solved", "Ties", "TopFit", "level_of", "lloyd", "named", "own_sizes", "solve_step", "unit", "whitened"]
 
 Floats = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -31,6 +34,8 @@ Labels = NDArray[np.intp]
 _CLEAR = 100  # how many times rounding another label's residual must be, and a gradient that counts
 _STARTS = 8
 _ROUNDS = 30
+_COUNTED = 400  # records of a step, for a certificate
+_SEEN = 1e-6  # the root of what eigenvalues are off by
 _IMPROBABLE = -6.0  # decimal logarithm
 
 
@@ -58,13 +63,28 @@ class TopFit:
     solved: Solved
 
 
-def level_of(n: int, rank: int, n_classes: int, tolerance: float) -> Solved:
-    """Return what an explanation of ``n`` records within ``tolerance`` is worth."""
-    unknowns = (n_classes - 1) * (rank + 1)
-    surplus = n * rank - unknowns
-    if surplus <= 0 or n * math.log10(n_classes) + surplus * math.log10(tolerance) >= _IMPROBABLE:
+def level_of(sizes: Floats, rank: int, n_classes: int, tolerance: float) -> Solved:
+    """Return what an explanation within ``tolerance`` is worth, of as many records as there are ``sizes``."""
+    n, unknowns = len(sizes), (n_classes - 1) * (rank + 1)
+    digits = rank * float(np.log10(sizes / tolerance).sum()) + unknowns * math.log10(tolerance)
+    if n * rank <= unknowns or n * math.log10(n_classes) - digits >= _IMPROBABLE:
         return Solved.NONE
     return Solved.PROVED if n >= unknowns + 1 else Solved.GENERIC
+
+
+def own_sizes(at: Floats, weights: Floats, bias: Floats, least: float) -> Floats:
+    """Return how much records say that others do not, ``least`` or more, in lengths of the longest gradient.
+
+    Tops explain gradients by smooth functions of the logits, so that records of like logits have like equations. Of C
+    different records and their copies there are C sizes; near-copies add their derivatives, as small as these are.
+    """
+    logits = at @ weights.T + bias
+    shares = softmax(logits, axis=1)
+    moves = np.linalg.norm(shares[:, :, None] * (weights - (shares @ weights)[:, None]), axis=(1, 2))
+    logits -= logits.mean(axis=1, keepdims=True)
+    alike = np.exp(-np.square(logits[:, None] - logits).sum(axis=2) / 2)
+    sizes = np.sqrt(np.clip(np.linalg.eigvalsh(alike * np.outer(moves, moves)), 0, 1))
+    return np.asarray(sizes[sizes >= least])
 
 
 def solve_step(
@@ -88,54 +108,38 @@ def solve_step(
     rank = min(int((sizes > sizes[0] * rounding / 30).sum()), n_classes - 1)
     basis = rows[:rank].T
     a, at = g @ basis, embeddings @ basis * longest
-    best = None
-    for weights, bias in _begin(a, basis, longest, n_classes, rng, near):
-        found = _fitted(weights, bias, a, at, rounding)
-        if best is None or found[0] < best[0]:
-            best = found
-        if best[0] < rounding:
-            break
-    assert best is not None
-    _, weights, bias, labels = best
-    _, missed, explained = _labels(weights, bias, a, at)
-    own = np.sqrt(missed[np.arange(len(a)), labels])
+    # begun from a solution nearby, then from clusters of the gradients, which lie about -m_y at first
+    nearby = [(near.weights @ basis / longest, near.bias)] if near is not None else []
+    starts = ((-lloyd(a, n_classes, rng)[1], np.zeros(n_classes)) for _ in range(_STARTS))
+    fits = (_fitted(*begun, a, at, rounding) for begun in itertools.chain(nearby, starts))
+    best = next(fits)
+    while best[0] >= rounding and (found := next(fits, None)):
+        best = min(best, found, key=lambda fit: fit[0])
+    _, weights, bias = best
+    labels, missed, explained = _labels(weights, bias, a, at)
     missed[np.arange(len(a)), labels] = np.inf
     residual = float(np.linalg.norm(g - (explained - weights[labels]) @ basis.T, axis=1).max())
-    clear = np.linalg.norm(g, axis=1) >= _CLEAR * rounding
-    distinct = len(np.unique(embeddings[clear], axis=0)) if clear.any() else 0
-    accepted = residual < rounding and bool((own < rounding).all())
-    return TopFit(
-        weights=weights @ basis.T * longest,
-        bias=bias,
-        labels=labels,
-        sure=np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding,
-        residual=residual,
-        solved=level_of(distinct, rank, n_classes, rounding) if accepted else Solved.NONE,
-    )
-
-
-def _begin(
-    a: Floats, basis: Floats, longest: float, n_classes: int, rng: np.random.Generator, near: TopFit | None
-) -> Any:
-    """Yield where to begin: a solution nearby, then clusters of the gradients, which lie about ``-m_y`` at first."""
-    if near is not None:
-        yield near.weights @ basis / longest, near.bias
-    for _ in range(_STARTS):
-        _, centres = lloyd(a, n_classes, rng)
-        yield -centres, np.zeros(n_classes)
+    clear = np.flatnonzero(np.linalg.norm(g, axis=1) >= _CLEAR * rounding)[:_COUNTED]
+    sure, solved = np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding, Solved.NONE
+    if residual < rounding:
+        sizes = own_sizes(at[clear], weights, bias, max(_CLEAR * rounding, _SEEN))
+        solved = level_of(sizes, rank, n_classes, rounding)
+        for k in np.setdiff1d(np.arange(n_classes), labels[sure]) if solved is not Solved.NONE else ():
+            fewer, *_ = _fitted(np.delete(weights, k, axis=0), np.delete(bias, k), a, at, rounding)
+            solved = Solved.NONE if fewer < _CLEAR * rounding else solved
+    top = weights @ basis.T * longest
+    return TopFit(weights=top, bias=bias, labels=labels, sure=sure, residual=residual, solved=solved)
 
 
 def _labels(weights: Floats, bias: Floats, a: Floats, at: Floats) -> tuple[Labels, Floats, Floats]:
     """Return the nearest labels, squared distances of all, shape ``(n, K)``, and what no label explains."""
-    explained = softmax(at @ weights.T + bias) @ weights
+    explained = softmax(at @ weights.T + bias, axis=1) @ weights
     missed = np.square((a - explained)[:, None] + weights[None]).sum(axis=2)
     return missed.argmin(axis=1), missed, explained
 
 
-def _fitted(
-    weights: Floats, bias: Floats, a: Floats, at: Floats, rounding: float
-) -> tuple[float, Floats, Floats, Labels]:
-    """Return the largest residual, and the top and labels that have it: labels and top in turns (Levenberg, 1944)."""
+def _fitted(weights: Floats, bias: Floats, a: Floats, at: Floats, rounding: float) -> tuple[float, Floats, Floats]:
+    """Return the largest residual, and the top that has it: labels and top in turns (Levenberg, 1944)."""
     labels, missed, _ = _labels(weights, bias, a, at)
     damping, cost, slow = 1e-3, float(missed.min(axis=1).sum()), False
     for _ in range(_ROUNDS):
@@ -148,13 +152,13 @@ def _fitted(
         if reached < cost:
             weights, bias, labels, missed = weights + step[:, :-1], bias + step[:, -1], new, tried
             slow, cost = reached > 0.999 * cost, reached
-    return math.sqrt(float(missed.min(axis=1).max())), weights, bias, labels
+    return math.sqrt(float(missed.min(axis=1).max())), weights, bias
 
 
 def _step(weights: Floats, bias: Floats, a: Floats, at: Floats, labels: Labels, damping: float) -> Floats:
     """Return the step of Gauss and Newton, damped, for weights and bias, shape ``(K, r + 1)``."""
     n, rank = a.shape
-    shares = softmax(at @ weights.T + bias)
+    shares = softmax(at @ weights.T + bias, axis=1)
     explained = shares @ weights
     off = a - explained + weights[labels]
     beside = np.append(at, np.ones((n, 1)), axis=1)
@@ -182,12 +186,6 @@ def whitened(points: Floats, rank: int) -> Floats:
     return np.asarray(points @ rows[:kept].T / sizes[:kept])
 
 
-def clustered(points: Floats, n_clusters: int, rng: np.random.Generator) -> Labels:
-    """Return the cluster of every point, shape ``(n,)``: the tightest of several runs of :func:`lloyd`."""
-    runs = [lloyd(points, n_clusters, rng) for _ in range(_STARTS)]
-    return min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))[0]
-
-
 def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[Labels, Floats]:
     """Return clusters and their centres; a cluster that is empty keeps its centre.
 
@@ -206,6 +204,17 @@ def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[La
     return labels, centres
 
 
+def named(clusters: Labels, shots: Labels, n_classes: int) -> tuple[Labels, bool]:
+    """Return the class of every record, -1 where its cluster has no name, and whether a cluster has two names.
+
+    ``clusters``, shape ``(n,)``, are numbered from 0; of ``shots``, known records and their classes, most decide.
+    """
+    counts = np.zeros((clusters.max() + 1, n_classes), dtype=np.intp)
+    np.add.at(counts, (clusters[shots[0]], shots[1]), 1)
+    names = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
+    return names[clusters], bool(((counts > 0).sum(axis=1) > 1).any())
+
+
 class Ties:
     """Records that are known to be of one class, whatever it is called: what every step says, put together.
 
@@ -213,17 +222,12 @@ class Ties:
     """
 
     def __init__(self, n_records: int, n_steps: int, n_classes: int) -> None:
-        self._n, self._k = n_records, n_classes
-        self._up = list(range(n_records + n_steps * n_classes))
+        self._n, self._k, self._size = n_records, n_classes, n_records + n_steps * n_classes
+        self._pairs = [np.zeros((2, 0), dtype=np.intp)]
 
     def join(self, step: int, rows: Labels, clusters: Labels) -> None:
-        """Say which records of a step are of one class."""
-        for row, cluster in zip(rows.tolist(), clusters.tolist(), strict=True):
-            self._unite(row, self._n + step * self._k + cluster)
-
-    def tie(self, step: int, cluster: int, other: int, its: int) -> None:
-        """Say that a cluster of one step is of the class of a cluster of another."""
-        self._unite(self._n + step * self._k + cluster, self._n + other * self._k + its)
+        """Say which records of a step, or of several whose clusters are the same, are of one class."""
+        self._pairs.append(np.stack([rows, self._n + step * self._k + clusters]))
 
     def names(self, shots: Labels, drawn: bool = False) -> Labels:
         """Return the class of every record, -1 where its piece has no name.
@@ -231,19 +235,8 @@ class Ties:
         A piece with ``shots``, known records and their classes, of two classes shows that what was taken for granted is
         false: then nothing has a name, unless trained labels are ``drawn`` and most shots decide.
         """
-        votes: dict[int, Counter[int]] = {}
-        for row, label in shots.T.tolist():
-            votes.setdefault(self._root(row), Counter())[label] += 1
-        if not drawn and any(len(each) > 1 for each in votes.values()):
-            return np.full(self._n, -1)
-        named = {root: each.most_common(1)[0][0] for root, each in votes.items()}
-        return np.array([named.get(self._root(row), -1) for row in range(self._n)], dtype=np.intp)
-
-    def _root(self, node: int) -> int:
-        while self._up[node] != node:
-            self._up[node] = self._up[self._up[node]]
-            node = self._up[node]
-        return node
-
-    def _unite(self, one: int, other: int) -> None:
-        self._up[self._root(one)] = self._root(other)
+        pairs = np.concatenate(self._pairs, axis=1)
+        graph = coo_array((np.ones(pairs.shape[1]), pairs), shape=(self._size, self._size))
+        pieces = connected_components(graph, directed=False)[1][: self._n].astype(np.intp)
+        names, torn = named(pieces, shots, self._k)
+        return np.full(self._n, -1) if torn and not drawn else names

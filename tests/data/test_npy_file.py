@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import struct
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,74 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
 
     with pytest.raises(InputError, match=r"y\.npz is not a NumPy file"):
         NpyFile(path=str(tmp_path / "y.npz")).load()
+
+
+def headed(text: str) -> bytes:
+    """Return an .npy file of so much of a header, and four numbers."""
+    line = text.encode() + b" " * (-(len(text) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(line)) + line + bytes(32)
+
+
+BROKEN = {
+    "an unfinished shape": headed("{'descr': '<f8', 'fortran_order': False, 'shape': ((((("),
+    "brackets": headed("(" * 9000),
+    "a shape beyond integers": headed(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({'9' * 30},)}}"),
+    "a negative shape": headed("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 4)}"),
+    "no array": b"hello",
+    "a third version": b"\x93NUMPY\x03\x00" + headed("{'descr': '<f8', 'fortran_order': False, 'shape': (4,)}")[8:],
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_whatever_a_broken_file_raises_is_one_sentence(tmp_path: Path, name: str, ending: str) -> None:
+    file = tmp_path / f"y.{ending}"
+    file.write_bytes(BROKEN[name])
+    if ending == "npz":
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("y.npy", BROKEN[name])
+
+    with pytest.raises(InputError, match="is not a NumPy file of plain numbers or strings"):
+        NpyFile(path=str(file)).load()
+
+
+@pytest.mark.parametrize(("offset", "value"), [(6, 1), (8, 99)])  # the flag of a password; a way of compression
+def test_an_archive_that_cannot_be_unpacked_is_one_sentence(tmp_path: Path, offset: int, value: int) -> None:
+    np.savez(tmp_path / "y.npz", y=[0, 1])
+    data = bytearray((tmp_path / "y.npz").read_bytes())
+    for at in (data.find(b"PK\x03\x04") + offset, data.find(b"PK\x01\x02") + offset + 2):
+        data[at] = value
+    (tmp_path / "y.npz").write_bytes(data)
+
+    with pytest.raises(InputError, match="is not a NumPy file of plain numbers or strings"):
+        NpyFile(path=str(tmp_path / "y.npz")).load()
+
+
+@pytest.mark.parametrize("ending", ["npy", "npz"])
+def test_no_memory_is_given_to_what_a_header_merely_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    large = headed("{'descr': '<f4', 'fortran_order': False, 'shape': (100000, 10000)}")
+    file = tmp_path / f"y.{ending}"
+    file.write_bytes(large)
+    if ending == "npz":
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("y.npy", large)
+    monkeypatch.setattr(np, "load", lambda *_, **__: pytest.fail("it was read"))
+
+    with pytest.raises(InputError, match="is not a NumPy file of plain numbers or strings"):
+        NpyFile(path=str(file)).load()
+
+
+def test_too_little_memory_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    np.save(tmp_path / "y.npy", np.arange(3))
+    monkeypatch.setattr(np, "load", load)
+
+    with pytest.raises(InputError, match="cannot be read: it needs more memory than there is"):
+        NpyFile(path=str(tmp_path / "y.npy")).load()
 
 
 def test_an_absent_file_is_named(tmp_path: Path) -> None:

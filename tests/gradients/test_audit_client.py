@@ -19,7 +19,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError, UnfitError
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.change import flat
 from labelinf_gradients.audit.client import ClientAudit, audit_client

@@ -13,7 +13,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.client import ClientAudit, audit_client
 from labelinf_gradients.audit.updates import UserClient

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients import certificates
 from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered, likeliest_classes, likeliest_mixtures, principal_directions

@@ -24,7 +24,7 @@ from labelinf_gradients.game.gradient import GradientThreat
 
 @pytest.fixture(scope="module")
 def digits() -> LabelSet:
-    from labelinf_data.bunches import load_bunch
+    from labelinf_data.bundled import load_bunch
 
     bunch = load_bunch("digits")
     names = tuple("0123456789")

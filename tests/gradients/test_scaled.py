@@ -227,7 +227,7 @@ def test_rounding_to_bfloat16_keeps_eight_bits_to_the_nearest_even() -> None:
 
 @pytest.fixture(scope="module")
 def digits() -> LabelSet:
-    from labelinf_data.bunches import load_bunch
+    from labelinf_data.bundled import load_bunch
 
     bunch = load_bunch("digits")
     names = tuple("0123456789")

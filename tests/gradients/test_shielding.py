@@ -18,7 +18,7 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.asked import ClientQuestion
 from labelinf_gradients.audit.asked import audited as asked
 from labelinf_gradients.audit.client import ClientAudit

@@ -123,7 +123,7 @@ def without_linear(n_inputs: int, n_classes: int) -> Any:
 
 @pytest.fixture(scope="module")
 def digits() -> LabelSet:
-    from labelinf_data.bunches import load_bunch
+    from labelinf_data.bundled import load_bunch
 
     bunch = load_bunch("digits")
     return LabelSet(

@@ -16,7 +16,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.client import audit_client
 from labelinf_gradients.audit.saved import audit_saved
 from labelinf_gradients.audit.updates import UserClient, as_update, format_seen, read_updates

@@ -16,7 +16,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.exits import Exit
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.client import ClientAudit, audit_client
 from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.audit.words import answer, lines

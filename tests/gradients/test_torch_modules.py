@@ -42,7 +42,7 @@ NO_BIAS = (modules.Bag, modules.cnn, modules.Recurrent)  # of a linear layer in 
 
 @pytest.fixture(scope="module")
 def digits() -> LabelSet:
-    from labelinf_data.bunches import load_bunch
+    from labelinf_data.bundled import load_bunch
 
     bunch = load_bunch("digits")
     names = tuple("0123456789")

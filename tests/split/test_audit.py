@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.audited import AuditWord
-from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.components import Guess, LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
-from labelinf_split.audit.judged import SplitAudit
+from labelinf_split.attacks.published import CutDirection
+from labelinf_split.attacks.solved import LinearTop, NoiseSubspace, on_a_line
+from labelinf_split.audit.judged import SplitAudit, audited
 from labelinf_split.defences.certified import CutGaussian, CutLabelRr
 from labelinf_split.defences.published import Marvell
-from labelinf_split.game.view import Side
+from labelinf_split.game.view import Side, SplitView
 from labelinf_split.recorder import CutRecorder
 
 Arrays = dict[str, NDArray[Any]]
@@ -121,8 +127,77 @@ def test_natural_labels_are_no_audit(written: Written, asked: Asked, two: LabelS
     lines = (f"r{row},{label}" for row, label in enumerate(run.natural[: planted.size]))
     (folder / "c.csv").write_text("\n".join(["id,label", *lines]) + "\n")
     result = asked("--known", "s.csv", "--top", "linear")
-    assert "features alone guess" in result.stdout
+    assert "from features alone by" in result.stdout
     assert result.exit_code == Exit.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("more", [(), ("--known", "s.csv"), ("--label-features",)])
+@pytest.mark.parametrize("sent", ["nothing", "probabilities"])
+def test_what_embeddings_tell_without_any_gradient_is_no_leak(
+    tmp_path: Path, asked: Asked, more: tuple[str, ...], sent: str
+) -> None:
+    """A public model's logits say natural labels, and the label party sends no label: 3.49 was 'proved'."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 200)
+    z = np.stack([1 - 2.0 * labels, 2.0 * labels - 1], axis=1) + rng.normal(size=(200, 2)) / 2
+    z = np.stack([z] * 3).astype(np.float32)
+    gradients = {"nothing": np.zeros_like(z), "probabilities": (softmax(z, axis=-1) - 0.5).astype(np.float32)}[sent]
+    step = np.arange(600).reshape(3, 200) // 32
+    np.savez(tmp_path / "run.npz", embeddings=z, gradients=gradients, step=step, ids=np.arange(200))
+    for name, rows in (("c", range(100)), ("s", range(100, 110))):
+        (tmp_path / f"{name}.csv").write_text("id,label\n" + "".join(f"{row},{labels[row]}\n" for row in rows))
+    result = asked("--top", "none", *more)
+    assert "VOID: nothing is proved" in result.stdout
+    assert "of 100 canaries are guessed from embeddings alone" in result.stdout
+    assert result.exit_code == Exit.INCONCLUSIVE
+
+
+def test_what_is_planted_passes_its_controls(written: Written, asked: Asked, four: LabelSet, two: LabelSet) -> None:
+    """Controls see no gradients: what a run taught its embeddings late is the channel's, not the features'."""
+    for data in (two, four):
+        for more in (("--top", "none"), ("--top", "none", "--label-features")):
+            written(data, top=Side.NONE, epochs=10, label_features="--label-features" in more)
+            assert asked(*more).exit_code == Exit.FOUND
+
+
+@attrs.frozen(kw_only=True)
+class Breaks(NoiseSubspace):
+    """An attack that has too little memory, with gradients or without any."""
+
+    blank: bool = False
+
+    def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
+        if view.sent.any() != self.blank:
+            raise MemoryError
+        return CutDirection().run(view, rng)
+
+
+def test_an_attack_that_breaks_beside_the_one_that_counts_loses_no_leak(played: Any, two: LabelSet) -> None:
+    run, planted = played(two)
+    leak = audited(run.view, planted, {"linear-top": LinearTop(), "side": Breaks()}, claim=None, seed=0)
+    assert (leak.attack, leak.word, leak.failed) == ("linear-top", AuditWord.LEAKS, "")
+    claimed = audited(run.view, planted, {"linear-top": LinearTop(), "side": Breaks()}, claim=20.0, seed=0)
+    assert (claimed.claimed, claimed.word) == (None, AuditWord.BROKEN)
+    assert claimed.failed.startswith("side: MemoryError")
+    broken = audited(run.view, planted, {"counts": Breaks(), "side": LinearTop()}, claim=None, seed=0)
+    assert (broken.word, broken.epsilon) == (AuditWord.BROKEN, 0.0)
+    control = audited(run.view, planted, {"counts": Breaks(blank=True)}, claim=None, seed=0)
+    assert control.word is AuditWord.VOID
+    assert "what is guessed by counts without gradients is not known: MemoryError" in control.voids[0]
+
+
+def test_many_records_of_a_step_need_little_memory() -> None:
+    """Comparing all with all took 13 GB of 40 000 records."""
+    rng = np.random.default_rng(0)
+    gradients, noisy = rng.standard_normal((40_000, 1)) * rng.standard_normal(4), rng.random(40_000) < 0.5
+    gradients[noisy] += rng.standard_normal((int(noisy.sum()), 4))
+    tracemalloc.start()
+    line = on_a_line(gradients)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert line is not None
+    assert (line == ~noisy).mean() > 0.999
+    assert most < 100e6
 
 
 def test_labels_that_are_not_uniform_are_no_audit(written: Written, asked: Asked, two: LabelSet) -> None:
@@ -154,6 +229,7 @@ def test_labels_that_are_not_uniform_are_no_audit(written: Written, asked: Asked
         ({"ids": np.array([None] * 160, dtype=object)}, "not a NumPy file of plain numbers"),
         ({"features": np.zeros((3, 2))}, "features has shape"),
         ({"features": np.zeros(160)}, "features has shape"),
+        ({"features": np.zeros((160, 0))}, "features has shape"),
         ({"classes": np.array(["0"])}, "classes, expected at least 2"),
         ({"classes": np.array(["a", "b"])}, "a label is none of its 2 classes"),
         ({"classes": np.array([["0", "1"]])}, "classes has shape"),
@@ -218,7 +294,7 @@ def test_a_pipe_is_refused_and_not_waited_for(written: Written, asked: Asked, tw
 def test_what_does_not_fit_is_refused(written: Written, asked: Asked, two: LabelSet) -> None:
     written(two)
     for more, message in (
-        (["--top", "linear"], "needs some known labels to name classes"),
+        (["--top", "linear"], "needs some known labels"),
         (["--attack", "cut-argmin"], "needs gradients at the logits"),
         (["--attack", "blind-guess"], "does not belong to the split channel"),
         (["--attack", "nonsuch"], "nonsuch"),
@@ -280,7 +356,11 @@ class Tensor:
     """What a recorder asks of one of PyTorch's."""
 
     def __init__(self, values: Any) -> None:
-        self.values, self.hooks = np.asarray(values), []
+        self.values, self.hooks, self.requires_grad = np.asarray(values), list[Any](), True
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
 
     def register_hook(self, hook: Any) -> None:
         self.hooks.append(hook)
@@ -313,6 +393,41 @@ def test_the_recorder_writes_what_the_audit_reads(tmp_path: Path, asked: Asked, 
         lines = (f"{row},{label}" for row, label in zip(rows, labels, strict=True))
         (tmp_path / f"{name}.csv").write_text("\n".join(["id,label", *lines]) + "\n")
     assert asked("--known", "s.csv", "--top", "linear").exit_code == Exit.FOUND
+
+
+def test_a_recorder_keeps_what_ids_were_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+    recorder, ids, path = CutRecorder(), np.zeros(2, dtype=np.intp), str(tmp_path / "run.npz")
+    with pytest.raises(InputError, match=r"run\.npz is not written: no gradient came back"):
+        recorder.save(path)
+    unseen = Tensor(np.zeros((2, 3)))
+    unseen.requires_grad = False  # as under no_grad, at validation
+    assert recorder(unseen, ids) is unseen
+    assert unseen.hooks == []
+    for rows in ((0, 1), (2, 3), (0, 1)):
+        ids[:] = rows  # one and the same buffer
+        z = Tensor(np.full((2, 3), rows[0], dtype=np.float32))
+        recorder(z, ids)
+        z.hooks[0](z)
+    with pytest.warns(UserWarning, match="keeps 1 passes, as of its rarest record: 2 are left out"):
+        recorder.save(path)
+    saved = np.load(path)
+    assert saved["ids"].tolist() == [0, 1, 2, 3]
+    assert saved["embeddings"][0, :, 0].tolist() == [0, 0, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32", "float64"])
+def test_every_kind_of_torch_is_recorded(tmp_path: Path, kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    recorder, bottom = CutRecorder(), torch.nn.Linear(3, 4).to(getattr(torch, kind))
+    x = torch.randn(8, 3).to(getattr(torch, kind))
+    with torch.no_grad():
+        recorder(bottom(x), torch.arange(8))
+    recorder(bottom(x), torch.arange(8)).sum().backward()
+    recorder.save(str(tmp_path / "run.npz"))
+    saved = np.load(tmp_path / "run.npz")
+    assert saved["gradients"].dtype == np.dtype("float32" if kind == "bfloat16" else kind)
+    assert saved["gradients"].shape == (1, 8, 4)
+    assert (saved["gradients"] == 8).all()
 
 
 def test_torch_is_recorded(tmp_path: Path) -> None:

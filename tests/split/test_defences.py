@@ -18,7 +18,7 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.statistics.proportions import p_value
+from labelinf_core.statistics.proportions import game_p_value, p_value
 from labelinf_privacy.randomised_response import keep_probability
 from labelinf_split.attacks.logits import CutArgmin, OddSign
 from labelinf_split.attacks.published import CutDirection
@@ -188,6 +188,42 @@ def test_attacks_stay_below_their_ceilings_and_close_to_them(
     assert share(LinearTop(), two, CutLabelRr(epsilon=1.0), games=games) > 0.65
     line = {"frozen": True, "label_features": True}
     assert held(share, CutDirection(), two, LineOnlyNoise(scale=2.0), games=games, **line) > 1e-4
+
+
+class Undone(CutGaussian):
+    """Says what it derives from says, and releases what it was given."""
+
+    def released(self, batch: CutBatch, rng: np.random.Generator) -> Any:
+        return batch.gradients
+
+
+def test_one_game_above_a_ceiling_of_noise_is_an_alarm(played: Any, two: LabelSet) -> None:
+    """On average 62 % may be read; all labels of one game were no contradiction."""
+    settings = {"epochs": 3, **BARE}
+    threat = SplitChannel(**settings).threat(Setting(data=two, defences=(Undone(scale=4.0),)))
+    (ceiling,) = CutCeilings().ceilings(threat)
+    assert ceiling.game is not None
+    assert ceiling.game.share == ceiling.accuracy == pytest.approx(0.6203, abs=1e-4)
+    for stage, p_values in ((Undone(scale=4.0), (0, 1e-6)), (CutGaussian(scale=4.0), (1e-3, 1))):
+        right = []
+        for seed in range(8):
+            run, planted = played(two, stage, seed=seed, **settings)
+            right.append(int((CutArgmin().run(run.view, np.random.default_rng(0)).labels == planted).sum()))
+        found = game_p_value(max(right), planted.size, share=ceiling.game.share, bits=ceiling.game.bits)
+        assert p_values[0] <= found <= p_values[1]
+
+
+def test_no_game_of_two_adaptive_records_is_above_two_coins() -> None:
+    """The second record is asked by what the first one's release said; both are guessed right as rarely as by coins."""
+    rng, n, scale = np.random.default_rng(0), 400_000, 2.0
+    labels = rng.integers(0, 2, (n, 2))
+    first = labels[:, 0] - 0.5 + scale * rng.standard_normal(n)
+    asked = np.where(np.abs(first) > 1, 1.0, 0.1)  # all that may be sent, where the first is likely right
+    second = asked * (labels[:, 1] - 0.5) + scale * rng.standard_normal(n)
+    right = ((first > 0) == labels[:, 0]).astype(int) + ((second > 0) == labels[:, 1])
+    share = stats.norm.cdf(0.5 / scale)
+    for k in (1, 2):
+        assert np.mean(right >= k) <= stats.binom.sf(k - 1, 2, share) + 4 / math.sqrt(n)
 
 
 @pytest.mark.long

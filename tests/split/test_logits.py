@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
 from labelinf_split.attacks.logits import (
@@ -18,7 +19,6 @@ from labelinf_split.attacks.logits import (
     odd_one_out,
 )
 from labelinf_split.defences.published import CutLevels, CutSmoothing, MaxNorm
-from labelinf_split.game.training import softmax
 from labelinf_split.game.view import Side
 
 NONE = {"top": Side.NONE}
@@ -28,7 +28,7 @@ def drawn(n: int, n_classes: int, spread: float, dtype: Any = np.float64, seed: 
     """Return shares of classes of every confidence, and labels."""
     rng = np.random.default_rng(seed)
     logits = (rng.standard_normal((n, n_classes)) * rng.uniform(0, spread, (n, 1))).astype(dtype)
-    return softmax(logits), rng.integers(0, n_classes, n)
+    return softmax(logits, axis=-1), rng.integers(0, n_classes, n)
 
 
 def test_a_worked_gradient_has_one_negative_entry() -> None:

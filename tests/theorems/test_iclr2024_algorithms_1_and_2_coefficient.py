@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_papers.search.algorithm import search
 from labelinf_papers.search.loss import label_loss

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, LabelSource
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 
 __all__ = ["DigitsParity"]
 

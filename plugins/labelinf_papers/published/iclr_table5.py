@@ -22,7 +22,7 @@ import numpy as np
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered
 from labelinf_gradients.noisy.likelihood import likeliest_scales

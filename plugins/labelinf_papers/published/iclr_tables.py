@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Absent, Reproduced, Table
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_gradients.attacks.idlg import odd_one_out
 from labelinf_gradients.game.clients import train
 from labelinf_gradients.game.networks import Perceptron

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Defence, LabelSet, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_scores.game.curator import Curator
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.game.threat import ScoreThreat

@@ -10,17 +10,17 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from scipy.special import softmax
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
-from labelinf_split.game.training import softmax
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
 
-__all__ = ["CutArgmin", "OddSign", "SmoothedCut", "below_smoothing", "negative_entry", "odd_one_out"]
+__all__ = ["CutArgmin", "OddSign", "SmoothedCut", "below_smoothing", "negative_entry", "odd_one_out", "single", "votes"]
 
 _CLEAR = 100  # how many times rounding a gradient must be to tell something
 
 
-def _single(marked: Floats) -> Labels:
+def single(marked: Floats) -> Labels:
     """Return which entry alone is marked, ``ABSTAIN`` where none or several are, shape ``(...)`` of ``(..., K)``."""
     return np.where(marked.sum(axis=-1) == 1, marked.argmax(axis=-1), ABSTAIN)
 
@@ -28,12 +28,12 @@ def _single(marked: Floats) -> Labels:
 def negative_entry(gradients: Floats) -> Labels:
     """Return the label that every gradient of a hard label shows, ``ABSTAIN`` where it shows none."""
     nothing_below = (gradients >= 0).all(axis=-1, keepdims=True)
-    return _single(np.where(nothing_below, gradients == 0, gradients < 0))
+    return single(np.where(nothing_below, gradients == 0, gradients < 0))
 
 
 def odd_one_out(gradients: Floats) -> Labels:
     """Return the class whose sign stands alone, ``ABSTAIN`` where there is none."""
-    below, above = _single(gradients < 0), _single(gradients > 0)
+    below, above = single(gradients < 0), single(gradients > 0)
     return np.where(above == ABSTAIN, below, np.where(below == ABSTAIN, above, ABSTAIN))
 
 
@@ -42,19 +42,12 @@ def below_smoothing(gradients: Floats, share: float) -> Labels:
 
     Every entry but the label's is at least ``-share / K``, in any rounding (V1b).
     """
-    return _single(gradients < -share / gradients.shape[-1] * (1 + 1e-5) - 1e-12)
+    return single(gradients < -share / gradients.shape[-1] * (1 + 1e-5) - 1e-12)
 
 
-def _votes(labels: Labels, n_classes: int) -> Labels:
+def votes(labels: Labels, n_classes: int) -> Labels:
     """Return how many epochs say so, by record and class."""
     return np.asarray((labels[..., None] == np.arange(n_classes)).sum(axis=0))
-
-
-def _hard(soft: Floats, sent: Floats, rounding: float) -> Floats:
-    """Return whether ``y = p - g`` is one and the same hard label in all epochs, and not for want of a gradient."""
-    hard = np.eye(soft.shape[-1])[soft[0].argmax(axis=1)]
-    agrees = np.abs(soft - hard).max(axis=(0, 2)) < rounding
-    return np.asarray(agrees & (np.abs(sent).max(axis=(0, 2)) >= _CLEAR * rounding))
 
 
 @attrs.frozen(kw_only=True)
@@ -76,17 +69,16 @@ class CutArgmin(SplitAttack):
         threat, sent = view.threat, view.sent
         left, certified = sent.sum(axis=0), np.zeros(sent.shape[1], dtype=bool)
         if not threat.run.label_features:
-            soft = softmax(view.embeddings.astype(np.float64)) - sent
-            left, certified = -soft.sum(axis=0), _hard(soft, sent, threat.rounding)
+            soft = softmax(view.embeddings.astype(np.float64), axis=-1) - sent
+            hard = np.eye(threat.n_classes)[soft[0].argmax(axis=1)]  # one and the same in all epochs
+            clear = np.abs(sent).max(axis=(0, 2)) >= _CLEAR * threat.rounding
+            left, certified = -soft.sum(axis=0), clear & (np.abs(soft - hard).max(axis=(0, 2)) < threat.rounding)
         elif threat.facts.intact and not threat.facts.smoothing:
             left = left / np.maximum(np.abs(left).max(axis=1, keepdims=True), 1e-300) / 2
-            left -= _votes(negative_entry(sent), threat.n_classes)
-        ordered = np.sort(left, axis=1)
-        margin = ordered[:, 1] - ordered[:, 0]
-        labels = np.where(margin > 0, left.argmin(axis=1), ABSTAIN)
+            left -= votes(negative_entry(sent), threat.n_classes)
         share = float(certified[view.targets].mean())
         said = "label is p - g" if share else "none: conditional on hard labels"
-        return view.guess(labels, margin + 1e6 * certified, certified=share, certificate=said)
+        return view.nearest(-left * np.where(certified, 1e6, 1)[:, None], certified=share, certificate=said)
 
 
 @attrs.frozen(kw_only=True)
@@ -106,9 +98,9 @@ class SmoothedCut(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        votes = _votes(below_smoothing(view.sent, view.threat.facts.smoothing), view.threat.n_classes)
-        sound = (votes > 0).sum(axis=1) == 1
-        labels = np.where(sound, votes.argmax(axis=1), view.sent[0].argmin(axis=1))
+        said = votes(below_smoothing(view.sent, view.threat.facts.smoothing), view.threat.n_classes)
+        sound = (said > 0).sum(axis=1) == 1
+        labels = np.where(sound, said.argmax(axis=1), view.sent[0].argmin(axis=1))
         share = float(sound[view.targets].mean())
         return view.guess(labels, sound.astype(float), proved=share, certificate="none: conditional on the share")
 
@@ -126,6 +118,4 @@ class OddSign(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        votes = _votes(odd_one_out(view.sent), view.threat.n_classes)
-        most = votes.max(axis=1)
-        return view.guess(np.where(most > 0, votes.argmax(axis=1), ABSTAIN), most)
+        return view.nearest(votes(odd_one_out(view.sent), view.threat.n_classes))

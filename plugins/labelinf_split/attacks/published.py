@@ -9,21 +9,22 @@ three methods on features alone, one of them semi-supervised, is its baseline, a
 
 from __future__ import annotations
 
-import warnings
 from typing import Literal, get_args
 
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_core.contracts.components import Guess
 from labelinf_split.game.view import Floats, Labels, SplitAttack, SplitThreat, SplitView
-from labelinf_split.recovery import clustered, unit, whitened
+from labelinf_split.recovery import lloyd, named, unit, whitened
 
 __all__ = ["METHODS", "CutClusters", "CutDirection", "CutNorm", "ModelCompletion"]
 
 _Clustered = Literal["gradients", "embeddings"]
 _Shown = Literal["embeddings", "features", "both"]
 _Method = Literal["logistic", "centroids", "spreading"]
+
+_RUNS = 8  # of which the tightest clusters count
 
 METHODS: tuple[_Method, ...] = get_args(_Method)
 
@@ -72,25 +73,13 @@ class CutClusters(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        n_classes = view.threat.n_classes
-        if self.of == "gradients":
-            labels = clustered(unit(whitened(_directions(view), n_classes - 1)), n_classes, rng)
-        else:
-            labels = _spectral(view.embeddings[-1].astype(np.float64), n_classes, rng)
-        counts = np.zeros((n_classes, n_classes), dtype=np.intp)
-        np.add.at(counts, (labels[view.shots[0]], view.shots[1]), 1)
-        names = np.where(counts.any(axis=1), counts.argmax(axis=1), ABSTAIN)
-        return view.guess(names[labels], np.zeros(len(labels)))
-
-
-def _spectral(points: Floats, n_clusters: int, rng: np.random.Generator) -> Labels:
-    from sklearn.cluster import SpectralClustering
-
-    near, seed = min(10, len(points)), int(rng.integers(2**31))
-    found = SpectralClustering(n_clusters, affinity="nearest_neighbors", n_neighbors=near, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a graph that falls apart is clustered all the same
-        return np.asarray(found.fit_predict(points), dtype=np.intp)
+        n_classes, last = view.threat.n_classes, view.embeddings[-1].astype(np.float64)
+        seen = _directions(view) if self.of == "gradients" else last - last.mean(axis=0)
+        points = unit(whitened(seen, n_classes - 1))
+        runs = [lloyd(points, n_classes, rng) for _ in range(_RUNS)]
+        clusters, _ = min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))
+        labels, _ = named(clusters, view.shots, n_classes)
+        return view.guess(labels, np.zeros(len(labels)))
 
 
 @attrs.frozen(kw_only=True)

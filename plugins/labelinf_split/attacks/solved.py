@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
-from labelinf_split.attacks.logits import CutArgmin
+from labelinf_split.attacks.logits import CutArgmin, single, votes
 from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
 from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
@@ -26,42 +26,45 @@ _CLEAR = 100
 _EPOCHS = 2  # that are solved for gradients: records have to meet again once
 _WORST = 0.1  # what rounding may come to behind that, as a share of what comes out
 _REPEATS = 1e-8  # what the square of a cosine may lack; random directions of two entries come so near in 1 of 10 000
+_LOOKED = 1000  # gradients of a step that are compared with one another
 _LEADING = 3
 _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
 
 
-def line_sides(gradients: Floats, rounding: float) -> tuple[Labels, Floats] | None:
-    """Return on which side of 0 every gradient of a step lies, and the direction of side 1; None: not on one line.
+def line_sides(gradients: Floats, rounding: float, before: Floats) -> tuple[Labels, Floats]:
+    """Return on which side of 0 every gradient of a step lies, and side 1 as a vector as long as the longest gradient.
 
-    Sides are 0 and 1, and ``ABSTAIN`` below rounding.
+    Sides are 0 and 1, 1 that of the vector ``before``, and ``ABSTAIN`` below rounding. The vector is 0 if gradients
+    are not on one line, which those of one entry cannot show.
     """
-    longest = float(np.linalg.norm(gradients, axis=1).max())
-    if not 0 < longest < np.inf:
-        return None
+    longest = float(np.linalg.norm(gradients, axis=1).max(initial=0))
+    nothing = np.full(len(gradients), ABSTAIN), np.zeros_like(before)
+    if not 0 < longest < np.inf or before.size < 2:
+        return nothing
     _, _, rows = np.linalg.svd(gradients / longest, full_matrices=False)
-    along = gradients @ rows[0] / longest
-    off = np.linalg.norm(gradients / longest - along[:, None] * rows[0], axis=1)
+    line = -rows[0] if rows[0] @ before < 0 else rows[0]
+    along = gradients @ line / longest
+    off = np.linalg.norm(gradients / longest - along[:, None] * line, axis=1)
     if off.max() >= rounding:
-        return None
-    return np.where(np.abs(along) < _CLEAR * rounding, ABSTAIN, (along > 0).astype(np.intp)), rows[0]
+        return nothing
+    least = rounding * max(_CLEAR, 1 / longest)  # gradients of a fitted step are all rounding
+    return np.where(np.abs(along) < least, ABSTAIN, (along > 0).astype(np.intp)), line * longest
 
 
 def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
     """Return the labels of gradients of a known linear top, ``ABSTAIN`` where rounding hides one.
 
-    ``g = W'q`` and ``sum(q) = 0`` have one solution where the rows of W are affinely independent (V5). What is within
-    the rounding of ``g`` (a share of the longest) has a ``q`` within that times the norm of the inverse.
+    ``g = W'q`` and ``sum(q) = 0`` have one solution where the rows of W are affinely independent (V5). Entries of ``q``
+    are off by ``rounding`` and what is left of ``g``, magnified by the system; a fitted record has none larger.
     """
     system = np.append(top, np.ones((len(top), 1)), axis=1)
     if np.linalg.matrix_rank(system) < len(top):
         return np.full(len(gradients), ABSTAIN)
     inverse = np.linalg.pinv(system)
     q = gradients @ inverse[:-1]
-    off = np.linalg.norm(q @ top - gradients, axis=1)
-    longest = float(np.linalg.norm(gradients, axis=1).max())
-    bound = (np.linalg.norm(inverse, 2) * (rounding * longest + off))[:, None]
-    return np.where((q < -bound).sum(axis=1) == 1, q.argmin(axis=1), ABSTAIN)
+    off = np.linalg.norm(q @ top - gradients, axis=1)[:, None]
+    return single(q < -np.linalg.norm(inverse, 2) * (rounding * np.linalg.norm(system, 2) + off))
 
 
 @attrs.frozen(kw_only=True)
@@ -80,7 +83,7 @@ class LinearTop(SplitAttack):
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
         if view.top_weights is not None:
-            return _by_known_top(view)
+            return _by_known_top(view, view.top_weights)
         labels, said = _solved(view, rng)
         found = labels[view.targets] != ABSTAIN
         drawn = np.isfinite(view.threat.label_epsilon)
@@ -108,9 +111,9 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         fit: TopFit | None = solve_step(
             sent[where], view.embeddings[where].astype(np.float64), threat.n_classes, threat.rounding, rng, near
         )
-        refused += 1
+        explained = fit is not None and fit.residual < threat.rounding
+        near, refused = (fit, 0) if explained else (near, refused + 1)
         if fit is not None and fit.solved is not Solved.NONE:
-            near, refused = fit, 0
             worst = fit.solved if worst is Solved.PROVED else worst
             ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
         ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
@@ -120,36 +123,27 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
 
 
 def _by_signs(view: SplitView) -> Labels:
-    threat, sent, steps = view.threat, view.sent, view.n_steps
-    ties, before, least, moved = Ties(len(view.features), steps, 2), None, 0.0, np.inf
-    for step in range(steps):
+    threat, sent, ties = view.threat, view.sent, Ties(len(view.features), view.n_steps, 2)
+    before, moved, chain = np.zeros(threat.width), 0.0, 0
+    for step in range(view.n_steps):
         where = view.rows_of(step)
-        found = line_sides(sent[where], threat.rounding) if len(where[0]) else None
-        if found is None:
-            before = None
-            continue
-        sides, line = found
-        ties.join(step, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
-        longest = float(np.linalg.norm(sent[where], axis=1).max())
+        sides, line = line_sides(sent[where], threat.rounding, before)
         # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
-        if before is not None and max(least, longest) > threat.moved(moved):
-            for side in (0, 1):
-                ties.tie(step - 1, side, step, side ^ int(line @ before < 0))
-        before, least = line, longest
-        moved = float(np.linalg.norm(view.embeddings[where], axis=1).mean())
+        tied = min(np.linalg.norm(before), np.linalg.norm(line)) > max(moved, _CLEAR * threat.rounding)
+        chain = chain if tied else step
+        ties.join(chain, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
+        lengths = np.linalg.norm(view.embeddings[where], axis=1)
+        before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
     return ties.names(view.shots)
 
 
-def _by_known_top(view: SplitView) -> Guess:
-    assert view.top_weights is not None
-    votes, sent = np.zeros((len(view.features), view.threat.n_classes), dtype=np.intp), view.sent
-    for step, top in enumerate(view.top_weights.astype(np.float64)):
+def _by_known_top(view: SplitView, tops: Floats) -> Guess:
+    labels, sent = np.full(view.step.shape, ABSTAIN), view.sent
+    for step, top in enumerate(tops.astype(np.float64)):
         where = view.rows_of(step)
-        labels = cone_labels(sent[where], top, view.threat.rounding)
-        np.add.at(votes, (where[1][labels != ABSTAIN], labels[labels != ABSTAIN]), 1)
-    most = votes.max(axis=1)
-    labels = np.where(most > 0, votes.argmax(axis=1), ABSTAIN)
-    return view.guess(labels, most, certified=0.0, certificate="none: conditional on hard labels")
+        labels[where] = cone_labels(sent[where], top, view.threat.rounding)
+    said = "none: conditional on hard labels"
+    return view.nearest(votes(labels, view.threat.n_classes), certified=0.0, certificate=said)
 
 
 def unmixed(x: Floats, weights: Floats, mean: Floats, hidden: int, width: int) -> tuple[Floats, float] | None:
@@ -188,18 +182,17 @@ class CutParameters(SplitAttack):
 
     def lacking(self, threat: SplitThreat) -> str:
         """It needs the mean gradients of the own weights."""
-        if not threat.run.encrypted or threat.run.top is Side.MLP:
+        if not threat.run.encrypted or threat.run.top not in _NEXT:
             return "needs mean gradients of its own weights (encrypted=true), and a linear top or none"
-        return _next(threat).unsupported_reason(_in_clear(threat))
+        return _NEXT[threat.run.top].unsupported_reason(_in_clear(threat))
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        assert view.own_weights is not None
-        assert view.own_gradients is not None
+        assert view.own is not None
         run, step, worst = view.threat.run, view.step.copy(), 0.0
         least = 1e-7 if run.precision == "single" else 1e-15
         found, hidden = np.zeros(view.embeddings.shape), run.hidden if run.bottom is Side.MLP else 0
-        for number, (weights, mean) in enumerate(zip(view.own_weights, view.own_gradients, strict=True)):
+        for number, (weights, mean) in enumerate(view.own):
             where = view.rows_of(number)
             looked = bool(len(where[0])) and where[0].max() < _EPOCHS
             sent = unmixed(view.features[where[1]], weights, mean, hidden, view.threat.width) if looked else None
@@ -209,12 +202,11 @@ class CutParameters(SplitAttack):
                 found[where], worst = sent[0], max(worst, sent[1])
         solved = float(np.mean(step >= 0))
         shown = attrs.evolve(view, threat=_in_clear(view.threat), gradients=found, step=step)
-        guess = _next(view.threat).run(shown, rng)
+        guess = _NEXT[run.top].run(shown, rng)
         return attrs.evolve(guess, evidence={**guess.evidence, "solved": solved, "condition": worst})
 
 
-def _next(threat: SplitThreat) -> SplitAttack:
-    return CutArgmin() if threat.run.top is Side.NONE else LinearTop()
+_NEXT: dict[Side, SplitAttack] = {Side.NONE: CutArgmin(), Side.LINEAR: LinearTop()}
 
 
 def _in_clear(threat: SplitThreat) -> SplitThreat:
@@ -223,9 +215,12 @@ def _in_clear(threat: SplitThreat) -> SplitThreat:
 
 def on_a_line(gradients: Floats) -> Floats | None:
     """Return which gradients of a step lie on one line, three or more, where nearly all others repeat nobody's."""
-    repeats = 1 - np.square(unit(gradients) @ unit(gradients).T) < _REPEATS
-    line = repeats[repeats.sum(axis=1).argmax()]
-    alone = (line | (repeats.sum(axis=1) == 1)).mean() > 0.9
+    lines = unit(gradients)
+    some = lines[:: -(-len(lines) // _LOOKED)]
+    repeats = 1 - np.square(some @ some.T) < _REPEATS
+    most = repeats.sum(axis=1).argmax()
+    alone = (repeats[most] | (repeats.sum(axis=1) == 1)).mean() > 0.9
+    line = 1 - np.square(lines @ some[most]) < _REPEATS
     return np.asarray(line) if alone and 3 <= line.sum() < len(line) else None
 
 

@@ -1,6 +1,7 @@
 """What a recorded run gives away of planted labels: what the guesses of one attack, fixed beforehand, prove.
 
-Void is what was not planted at random: labels that are not uniform, or that features alone guess.
+Void is what was not planted at random: labels that are not uniform, or that are guessed without any gradient, by the
+attack that counts or from features alone.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import numpy as np
 from scipy import special
 
 from labelinf_core.contracts.audited import AuditDecision, AuditWord
-from labelinf_core.contracts.components import ABSTAIN
+from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.statistics.both_tails import both_tails_epsilon, both_tails_p_value
 from labelinf_core.statistics.epsilon_bounds import BETA, label_dp_ceiling
 from labelinf_core.statistics.proportions import p_value
+from labelinf_split.attacks.logits import CutArgmin
 from labelinf_split.attacks.published import METHODS, ModelCompletion
-from labelinf_split.game.view import Labels, SplitAttack, SplitView
+from labelinf_split.game.view import Labels, Side, SplitAttack, SplitView
 
 __all__ = ["SplitAudit", "audited"]
 
+_BROKE = "broke"
 _POWER = 0.95  # against twice a claim, to pass it
 _IMPROBABLE = 1e-3  # probability that a check calls an honest audit void
 
@@ -85,15 +88,13 @@ def audited(
         raise InputError(f"{first} cannot be played: it {lacks}.")
     found = SplitAudit(attack=first, n_canaries=labels.size, n_classes=n_classes, claim=claim)
     fitting = {name: each for name, each in attacks.items() if not each.unsupported_reason(view.threat)}
-    try:
-        with np.errstate(all="ignore"):
-            voids = tuple(_voids(view, labels))
-            guesses = {name: each.run(view, np.random.default_rng(seed)) for name, each in fitting.items()}
-    except Exception as error:  # what breaks on a strange file has shown nothing, and says so
-        return attrs.evolve(found, failed=unquoted(error))
+    guesses = {name: _played(each, view, seed) for name, each in fitting.items()}
     counted = next((name for name, each in guesses.items() if each.evidence.get("steps_parted", 0) > 0.5), first)
+    broken = "; ".join(f"{name}: {each.evidence[_BROKE]}" for name, each in guesses.items() if _BROKE in each.evidence)
     guess, redrawn = guesses[counted], np.random.default_rng([seed, 1]).integers(0, n_classes, labels.size)
+    voids = tuple(_voids(view, labels, counted, fitting[counted]))
     made, correct = int((guess.labels != ABSTAIN).sum()), int((guess.labels == labels).sum())
+    epsilon = both_tails_epsilon(correct, made, n_classes=n_classes) if made and not voids else 0.0
     return attrs.evolve(
         found,
         attack=counted,
@@ -103,9 +104,20 @@ def audited(
         placebo=int((guess.labels == redrawn).sum()),
         certified=float(guess.evidence.get("certified", 0.0)),
         certificate=str(guess.evidence.get("certificate", "none")),
-        epsilon=both_tails_epsilon(correct, made, n_classes=n_classes) if made and not voids else 0.0,
+        failed="" if epsilon > (claim or 0) else broken,  # what broke beside a leak takes nothing back
+        epsilon=epsilon,
         power=0.0 if claim is None else _power(claim, made, n_classes),
     )
+
+
+def _played(attack: SplitAttack, view: SplitView, seed: int) -> Guess:
+    """Return what is guessed: nothing by an attack that broke, with the reason."""
+    try:
+        with np.errstate(all="ignore"):
+            return attack.run(view, np.random.default_rng(seed))
+    except Exception as error:
+        nothing = np.full(view.targets.size, ABSTAIN)
+        return Guess(labels=nothing, confidence=np.zeros(nothing.size), evidence={_BROKE: unquoted(error)})
 
 
 def _power(claim: float, made: int, n_classes: int) -> float:
@@ -115,14 +127,27 @@ def _power(claim: float, made: int, n_classes: int) -> float:
     return 0.0
 
 
-def _voids(view: SplitView, labels: Labels) -> Iterator[str]:
-    """Yield why the labels are not what every number takes them for."""
+def _voids(view: SplitView, labels: Labels, counted: str, attack: SplitAttack) -> Iterator[str]:
+    """Yield why the labels are not what every number takes them for.
+
+    Controls see no gradients, and the embeddings that were sent before a record's own label was ever used.
+    """
     n_classes, expected = view.threat.n_classes, labels.size / view.threat.n_classes
     square = float((np.square(np.bincount(labels, minlength=n_classes) - expected) / expected).sum())
     if (p := float(special.chdtrc(n_classes - 1, square))) <= _IMPROBABLE:
         yield f"the canaries' labels are not uniform over the classes (p = {p:.1g})"
+    first = np.broadcast_to(view.embeddings[:1], view.embeddings.shape)
+    alone = attrs.evolve(view.threat, run=attrs.evolve(view.threat.run, label_features=False))
+    blank = attrs.evolve(view, threat=alone, embeddings=first, gradients=np.zeros(first.shape))
+    controls: dict[SplitAttack, str] = {attack: f"by {counted} without gradients"}
+    if view.threat.run.top is Side.NONE:
+        controls[CutArgmin()] = "from embeddings alone"
     for method in METHODS if view.threat.run.shots else ():
-        guess = ModelCompletion(on="features", method=method).run(view, np.random.default_rng(0))
-        right = int((guess.labels == labels).sum())
-        if (p := p_value(right, labels.size, 1 / n_classes)) <= _IMPROBABLE / len(METHODS):
-            yield f"features alone guess {right} of {labels.size} canaries by {method} (p = {p:.1g}): not drawn"
+        controls[ModelCompletion(on="features", method=method)] = f"from features alone by {method}"
+    for control, name in controls.items():
+        guess = _played(control, blank, 0)
+        if _BROKE in guess.evidence:
+            yield f"what is guessed {name} is not known: {guess.evidence[_BROKE]}"
+        made, right = int((guess.labels != ABSTAIN).sum()), int((guess.labels == labels).sum())
+        if (p := both_tails_p_value(right, made, 0.0, n_classes=n_classes)) <= _IMPROBABLE / len(controls):
+            yield f"{right} of {made} canaries are guessed {name} (p = {p:.1g}): not drawn"

@@ -83,17 +83,13 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
     shape = arrays["gradients"].shape
     if len(shape) != 3 or 0 in shape:
         raise InputError(f"{run}: gradients has shape {shape}, expected (epochs, records, entries), none of them 0.")
-    wanted = {"embeddings": shape, "step": shape[:2], "ids": shape[1:2]}
-    wanted["classes"], wanted["features"] = (arrays.get("classes", np.zeros(0)).size,), shape[1:2]
-    if "features" in arrays:
-        wanted["features"] = (shape[1], *arrays["features"].shape[-1:])
-    for name, kinds in _KINDS.items():
-        array = arrays.get(name, np.zeros(0))
-        if name in arrays and array.shape != wanted.get(name, shape):
-            raise InputError(
-                f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {wanted[name]}."
-            )
-        if (name in arrays and array.dtype.kind not in kinds) or (kinds == "f" and not np.isfinite(array).all()):
+    wanted = {"embeddings": shape, "gradients": shape, "step": shape[:2], "ids": shape[1:2]}
+    for name, array in ((name, arrays[name]) for name in _KINDS if name in arrays):
+        last = array.shape[-1] if array.shape else 0  # of any length: classes there are, entries of a feature
+        expected, kinds = wanted.get(name, (last,) if name == "classes" else (shape[1], max(last, 1))), _KINDS[name]
+        if array.shape != expected:
+            raise InputError(f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {expected}.")
+        if array.dtype.kind not in kinds or (kinds == "f" and not np.isfinite(array).all()):
             told = {"f": "finite numbers in floating point", "iu": "whole numbers", "iuU": "whole numbers or text"}
             raise InputError(f"{run}: {name} must be {told[kinds]}.")
     if len({str(name) for name in arrays["ids"].tolist()}) < shape[1]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Attack, Defence, LabelSet, Measure, Setting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.planted import PlantedChannel
-from labelinf_split.game.training import SplitRun, recorded
+from labelinf_split.game.training import recorded
 from labelinf_split.game.view import Side, SplitAttack, SplitDefence, SplitThreat, SplitView
 
 __all__ = ["SplitChannel"]
@@ -114,12 +114,8 @@ class SplitChannel(PlantedChannel):
         """Train, and return what the feature party sees."""
         return recorded(threat, data, labels, int.from_bytes(rng.bytes(16))).view
 
-    def record(self, data: LabelSet, defences: tuple[Any, ...], rng: np.random.Generator) -> SplitRun:
-        """Return a whole run, with what only the label party knows; its canaries keep the labels that are drawn."""
-        threat = self.threat(Setting(data=data, defences=defences))
-        labels = rng.integers(0, threat.n_classes, threat.n_records, dtype=np.intp)
-        return recorded(threat, data, labels, int.from_bytes(rng.bytes(16)))
-
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return the share of unseen records that both parties together get right."""
-        return {"test_accuracy": self.record(data, defences, rng).test_accuracy}
+        threat = self.threat(Setting(data=data, defences=defences))
+        labels = rng.integers(0, threat.n_classes, threat.n_records, dtype=np.intp)
+        return {"test_accuracy": recorded(threat, data, labels, int.from_bytes(rng.bytes(16))).test_accuracy}

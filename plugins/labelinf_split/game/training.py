@@ -10,21 +10,16 @@ from typing import Any
 
 import attrs
 import numpy as np
-from threadpoolctl import ThreadpoolController
+from scipy.special import softmax
+from threadpoolctl import threadpool_limits
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet
 from labelinf_split.game.view import BETAS, CutBatch, Floats, Labels, Side, SplitThreat, SplitView
 
-__all__ = ["SplitNetwork", "SplitRun", "recorded", "softmax"]
+__all__ = ["SplitNetwork", "SplitRun", "recorded"]
 
 _DTYPES: dict[str, Any] = {"single": np.float32, "double": np.float64}
-
-
-def softmax(logits: Floats) -> Floats:
-    """Return shares of the classes, row by row."""
-    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
 class SplitNetwork:
@@ -129,31 +124,23 @@ def recorded(threat: SplitThreat, data: LabelSet, planted: Labels, seed: int) ->
 
     Canaries have the ``planted`` labels, and are the first of a random order; its last records measure accuracy.
     """
-    return _recorded(threat, data, planted.tobytes(), seed)
-
-
-@functools.cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
+    with threadpool_limits(limits=1, user_api="blas"):  # sums must not depend on the number of cores
+        return _recorded(threat, data, planted.tobytes(), seed)
 
 
 @functools.lru_cache(maxsize=8)
 def _recorded(threat: SplitThreat, data: LabelSet, planted: bytes, seed: int) -> SplitRun:
-    with _threads().limit(limits=1, user_api="blas"):  # sums must not depend on the number of cores
-        return _trained(threat, data, np.frombuffer(planted, dtype=np.intp), np.random.default_rng(seed))
-
-
-def _trained(threat: SplitThreat, data: LabelSet, planted: Labels, rng: np.random.Generator) -> SplitRun:
-    order, n = rng.permutation(data.n_records), threat.n_training
+    rng = np.random.default_rng(seed)
+    order, n, first = rng.permutation(data.n_records), threat.n_training, threat.n_records
     natural = data.labels[order]
     labels = natural[:n].copy()
-    labels[: planted.size] = planted
+    labels[:first] = np.frombuffer(planted, dtype=np.intp)
     for defence in threat.defences:
         with gate.attribute_errors(defence, quote=False):
             labels = defence.trained(labels, threat.n_classes, rng)
     own, other = _standard(np.asarray(data.features)[order], n, _DTYPES[threat.run.precision])
     parties = _Parties(threat, own.shape[1], other.shape[1], rng)
-    first, known = planted.size, []
+    known = []
     for k in range(threat.n_classes):
         rows = first + np.flatnonzero(natural[first:n] == k)[: threat.run.shots]
         known.append(np.stack([rows, np.full(rows.size, k)]))
@@ -194,7 +181,7 @@ def _run(
             tops.append(parties.linear())
             before = [part.ravel().copy() for part in parties.bottom.weights]
             z = embeddings[epoch, rows] = parties.bottom.forward(own[rows])
-            below = parties.learn(softmax(parties.logits(z, other[rows])) - soft[rows], release)
+            below = parties.learn(softmax(parties.logits(z, other[rows]), axis=1) - soft[rows], release)
             if run.encrypted:
                 kept.append((np.concatenate(before), np.concatenate([part.ravel() for part in below])))
     return SplitView(
@@ -206,6 +193,5 @@ def _run(
         targets=np.arange(threat.n_records),
         shots=shots,
         top_weights=np.array(tops) if run.top_known and run.top is Side.LINEAR else None,
-        own_weights=np.array([weights for weights, _ in kept]) if run.encrypted else None,
-        own_gradients=np.array([mean for _, mean in kept]) if run.encrypted else None,
+        own=np.array(kept) if run.encrypted else None,
     )

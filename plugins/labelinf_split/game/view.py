@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Attack, Defence, Guess
+from labelinf_core.contracts.components import ABSTAIN, Attack, Defence, Guess
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_split.game.effects import EFFECTS, SplitFacts
 
@@ -80,12 +80,13 @@ class SplitThreat(ThreatModel):
         """Return how far the difference of two rows of a linear top moves in a step at most; infinity: not known.
 
         Adam's ``|m| / sqrt(v)`` is at most ``(1 - b1) / sqrt((1 - b2) (1 - b1^2 / b2))`` (Cauchy and Schwarz); plain
-        descent moves by the mean ``length`` of an embedding, twice, times the rate.
+        descent moves by the mean ``length`` of an embedding, twice, times the rate. Changed gradients show no top.
         """
-        if self.run.frozen or not self.run.steps_known:
-            return 0.0 if self.run.frozen else math.inf
+        if not (self.facts.intact and (self.run.frozen or self.run.steps_known)):
+            return math.inf
+        rate = 0.0 if self.run.frozen else self.run.rate
         most = (1 - BETAS[0]) / math.sqrt((1 - BETAS[1]) * (1 - BETAS[0] ** 2 / BETAS[1]))
-        return 2 * self.run.rate * (math.sqrt(self.width) * most if self.run.optimiser == "adam" else length)
+        return 2 * rate * (math.sqrt(self.width) * most if self.run.optimiser == "adam" else length)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -101,7 +102,7 @@ class SplitView:
         targets: Rows of the canaries, shape ``(m,)``.
         shots: Rows whose labels it knows, and these labels, shape ``(2, s)``.
         top_weights: Weights of a linear top at every step, shape ``(S, K, d)``, if they are known.
-        own_weights: Its own weights at every step, in a row, shape ``(S, w)``, if encrypted; own_gradients their means.
+        own: Its own weights at every step, in a row, and their mean gradients, shape ``(S, 2, w)``, if encrypted.
     """
 
     threat: SplitThreat
@@ -112,8 +113,7 @@ class SplitView:
     targets: Labels = attrs.field(repr=False)
     shots: Labels = attrs.field(repr=False)
     top_weights: Floats | None = attrs.field(default=None, repr=False)
-    own_weights: Floats | None = attrs.field(default=None, repr=False)
-    own_gradients: Floats | None = attrs.field(default=None, repr=False)
+    own: Floats | None = attrs.field(default=None, repr=False)
 
     @property
     def sent(self) -> Floats:
@@ -136,10 +136,11 @@ class SplitView:
         shown = np.nan_to_num(confidence[self.targets].astype(np.float64), nan=0.0, posinf=1e300, neginf=-1e300)
         return Guess(labels=labels[self.targets], confidence=shown, evidence=evidence)
 
-    def nearest(self, scores: Floats) -> Guess:
-        """Return the guess of the class with the largest score, shape ``(n, K)``, confident by the distance."""
+    def nearest(self, scores: Floats, **evidence: Any) -> Guess:
+        """Return the guess of the class with the largest score, shape ``(n, K)``, confident by the distance, if any."""
         ordered = np.sort(scores, axis=1)
-        return self.guess(scores.argmax(axis=1), ordered[:, -1] - ordered[:, -2])
+        margin = ordered[:, -1] - ordered[:, -2]
+        return self.guess(np.where(margin > 0, scores.argmax(axis=1), ABSTAIN), margin, **evidence)
 
     def of_class(self, values: Floats) -> Floats:
         """Return the means of ``values`` over the known records of every class, NaN without any."""

@@ -14,7 +14,7 @@ from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_data.bunches import load_bunch
+from labelinf_data.bundled import load_bunch
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.channel import ScoreChannel
