@@ -10,9 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labelinf_guard.begin import _digest
 from labelinf_guard.board import Board
 from labelinf_guard.clock import StepClock
+from labelinf_guard.files import State, read_key, read_labels
+from labelinf_guard.kept import SealedFiles
 from labelinf_guard.ledger import store
+from labelinf_guard.policy import read_policy
 from labelinf_privacy.words import SeededWords
 
 Twins = tuple[Path, Path, Path]
@@ -21,6 +25,17 @@ Twins = tuple[Path, Path, Path]
 def write_labels(folder: Path, labels: np.ndarray) -> None:
     rows = "".join(f"r{at:03d},{label}\n" for at, label in enumerate(labels))
     (folder / "labels.csv").write_text(f"id,label\n{rows}")
+
+
+def relabelled(folder: Path, labels: np.ndarray) -> None:
+    """Write other labels of a board as though it had been begun with them, by the same draws."""
+    write_labels(folder, labels)
+    path = folder / "board.toml"
+    state = State.of(path)
+    kept = SealedFiles(state=state, key=read_key(state.key))
+    public, _, codes = kept.split("public", "ids", "codes")
+    ids = _digest(read_labels(path, read_policy(path).board), kept.key)
+    kept.write_split(public=public, ids=ids, codes=codes)
 
 
 @pytest.fixture
@@ -38,8 +53,8 @@ def begun_twins(tmp_path: Path) -> Callable[[str, dict[str, bytes]], Twins]:
         public = board.public
         board.close()
         second, third = (Path(shutil.copytree(first, tmp_path / name)) for name in ("two", "three"))
-        write_labels(second, np.where(public, labels, 1 - labels))
-        write_labels(third, np.where(public, 1 - labels, labels))
+        relabelled(second, np.where(public, labels, 1 - labels))
+        relabelled(third, np.where(public, 1 - labels, labels))
         return first, second, third
 
     return begun

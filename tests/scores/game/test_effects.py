@@ -50,8 +50,9 @@ from labelinf_scores.game.effects import (
     Supposed,
     _is_multiple,
 )
-from labelinf_scores.game.facts import AddedNoise, ScoreFacts
+from labelinf_scores.game.facts import AddedNoise, ScoreFacts, side_by_side
 from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings.base import ScoredMetric
 from labelinf_scores.metrics.readings.counts import Accuracy
@@ -380,6 +381,18 @@ def test_noise_proves_nothing_where_labels_decide_whether_there_is_a_score(
 
     assert bool(list(facts.private_noise())) == (not some or isinstance(metric, Accuracy))
     assert (facts.answer_price < math.inf) == bool(list(facts.private_noise()))
+
+
+def test_of_boards_side_by_side_the_worst_is_known_and_epsilons_add_up() -> None:
+    small = attrs.evolve(START, loss=Brier(), label_epsilon=1.0, query_budget=3, shared_budget=9)
+    large = attrs.evolve(START, clip=1e-9, least=1e-9, label_epsilon=2.0, query_budget=7, shared_budget=5)
+    both = side_by_side([small, large])
+
+    assert large.span > small.span
+    assert both == attrs.evolve(large.unknown(), known=True, label_epsilon=3.0, shared_budget=9)
+    assert not side_by_side([small, attrs.evolve(large, known=False)]).known
+    assert side_by_side([small, attrs.evolve(large, label_delta=0.1)]).label_epsilon == math.inf
+    assert side_by_side([small, attrs.evolve(large, query_budget=None)]).query_budget is None
 
 
 def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
