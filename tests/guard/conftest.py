@@ -39,6 +39,12 @@ def relabelled(folder: Path, labels: np.ndarray) -> None:
 
 
 @pytest.fixture
+def relabel() -> Callable[[Path, np.ndarray], None]:
+    """Write other labels of a board as though it had been begun with them."""
+    return relabelled
+
+
+@pytest.fixture
 def begun_twins(tmp_path: Path) -> Callable[[str, dict[str, bytes]], Twins]:
     """Begin a board of 200 labels beside other files, and it with its sealed, or its public, labels flipped."""
 

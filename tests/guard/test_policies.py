@@ -139,7 +139,9 @@ def test_labels_are_replaced_exactly_as_often_as_is_said() -> None:
 
 
 @pytest.mark.long
-def test_exact_answers_about_replaced_labels_teach_those_and_no_more(begin: Callable[..., Board]) -> None:
+def test_exact_answers_about_replaced_labels_teach_those_and_no_more(
+    begin: Callable[..., Board], relabel: Callable[[Path, np.ndarray], None]
+) -> None:
     """Single flips read noisy labels; over games guesses stay below the certificate, and true labels are unread."""
     shares = []
     for seed in range(4):
@@ -150,9 +152,7 @@ def test_exact_answers_about_replaced_labels_teach_those_and_no_more(begin: Call
         guess = [int(float(told(board, base + (np.arange(N) == at))) > start) for at in range(0, N, 4)]
         assert np.array_equal(guess, board._codes[::4])
         shares.append(np.mean(guess == labels[::4]))
-        (board._path.parent / "labels.csv").write_text(
-            "id,label\n" + "".join(f"r{at:03d},{1 - label}\n" for at, label in enumerate(labels))
-        )
+        relabel(board._path.parent, 1 - labels)
         again = Board.open(board._path, clock=StepClock())
         assert told(again, 1 - base) == f"{1 - start:.2f}"
         assert faults(board) == ()
