@@ -293,7 +293,7 @@ def test_advice_and_theory_outlast_a_strangers_defence(
     with pytest.raises(PluginError, match=r"bounds behind slow: no answer within 3 s"):
         li.bounds(records=20, defences=["slow"])
     with pytest.raises(PluginError, match=r"defence s: no answer within 3\.5 s"):
-        li.advise(gain="5%", records=20, scorer="float64", only=["slow"], patience=0.5)
+        li.advise(gain="5%", records=20, scorer="float64", only=["slow"], timeout=0.5)
     assert "slow_plugin" not in sys.modules
 
 
@@ -340,7 +340,7 @@ def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
             assert result.failure == (Status.CRASHED, "its process ended with exit code 3")
         else:
             assert (result.failure, result.tally.played) == (None, 2)
-    li.advise(gain="5%", records=12, queries=4, scorer="float64", attacks=["moody"], only=["clip"], patience=0.1)
+    li.advise(gain="5%", records=12, queries=4, scorer="float64", attacks=["moody"], only=["clip"], timeout=0.1)
     assert "moody_plugin" not in sys.modules
 
 

@@ -213,17 +213,19 @@ def test_one_game_above_a_ceiling_of_noise_is_an_alarm(played: Any, two: LabelSe
         assert p_values[0] <= found <= p_values[1]
 
 
-def test_no_game_of_two_adaptive_records_is_above_two_coins() -> None:
+def test_no_game_of_two_adaptive_records_is_above_two_coins(two: LabelSet) -> None:
     """The second record is asked by what the first one's release said; both are guessed right as rarely as by coins."""
-    rng, n, scale = np.random.default_rng(0), 400_000, 2.0
+    threat = SplitChannel(epochs=1, **BARE).threat(Setting(data=two, defences=(CutGaussian(scale=4.0),)))
+    (ceiling,) = CutCeilings().ceilings(threat)
+    assert ceiling.game is not None
+    rng, n, scale = np.random.default_rng(0), 400_000, 0.5 / threat.facts.shift
     labels = rng.integers(0, 2, (n, 2))
     first = labels[:, 0] - 0.5 + scale * rng.standard_normal(n)
     asked = np.where(np.abs(first) > 1, 1.0, 0.1)  # all that may be sent, where the first is likely right
     second = asked * (labels[:, 1] - 0.5) + scale * rng.standard_normal(n)
     right = ((first > 0) == labels[:, 0]).astype(int) + ((second > 0) == labels[:, 1])
-    share = stats.norm.cdf(0.5 / scale)
     for k in (1, 2):
-        assert np.mean(right >= k) <= stats.binom.sf(k - 1, 2, share) + 4 / math.sqrt(n)
+        assert np.mean(right >= k) <= stats.binom.sf(k - 1, 2, ceiling.game.share) + 4 / math.sqrt(n)
 
 
 @pytest.mark.long

@@ -59,6 +59,7 @@ def test_the_smallest_entry_of_a_smoothed_label_is_its_own_only_by_the_condition
 
     assert ((g.argmin(axis=1) == labels) == (p[rows, labels] - others < 1 - share)).all()
     assert 0.1 < (g.argmin(axis=1) == labels).mean() < 0.999
+    assert (below_smoothing(g, share)[g.argmin(axis=1) != labels] == ABSTAIN).all()
 
 
 def test_a_worked_smoothed_label_is_not_the_smallest_entry() -> None:
