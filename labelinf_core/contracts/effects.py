@@ -99,6 +99,8 @@ class TypesByName(Container[type]):
         names: As ``module:Class``.
 
     Example:
+        >>> from fractions import Fraction
+        >>> from labelinf_core.contracts.effects import TypesByName
         >>> listed = TypesByName.of("fractions", {"": ("Fraction",)})
         >>> Fraction in listed, type("Fraction", (Fraction,), {"__module__": "fractions"}) in listed
         (True, False)
