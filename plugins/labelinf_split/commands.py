@@ -52,7 +52,8 @@ def split(
     from labelinf_split.audit.reading import read_run
     from labelinf_split.game.view import SplitAttack
 
-    builder, specs = Builder(Host.load()), (attack,) if attack else (_COUNTED[given["top"]], "noise-subspace")
+    own = (_COUNTED[given["top"]], "noise-subspace")[: 1 + given["defended"]]  # reads noise that was added
+    builder, specs = Builder(Host.load()), (attack,) if attack else own
     attacks = {s: of_channel(builder.build(Kind.ATTACK, s, "--attack"), SplitAttack, "attack", "split") for s in specs}
     if foreign := "".join(third_party(each, "attack") for each in attacks.values()):
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")

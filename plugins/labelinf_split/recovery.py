@@ -119,10 +119,10 @@ def solve_step(
     labels, missed, explained = _labels(weights, bias, a, at)
     missed[np.arange(len(a)), labels] = np.inf
     residual = float(np.linalg.norm(g - (explained - weights[labels]) @ basis.T, axis=1).max())
-    clear = np.flatnonzero(np.linalg.norm(g, axis=1) >= _CLEAR * rounding)[:_COUNTED]
-    sure, solved = np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding, Solved.NONE
+    shown = np.linalg.norm(g, axis=1) >= _CLEAR * rounding  # what was masked is 0, and fits a record that is learnt
+    sure, solved = shown & (np.sqrt(missed.min(axis=1)) >= _CLEAR * rounding), Solved.NONE
     if residual < rounding:
-        sizes = own_sizes(at[clear], weights, bias, max(_CLEAR * rounding, _SEEN))
+        sizes = own_sizes(at[shown][:_COUNTED], weights, bias, max(_CLEAR * rounding, _SEEN))
         solved = level_of(sizes, rank, n_classes, rounding)
         for k in np.setdiff1d(np.arange(n_classes), labels[sure]) if solved is not Solved.NONE else ():
             fewer, *_ = _fitted(np.delete(weights, k, axis=0), np.delete(bias, k), a, at, rounding)

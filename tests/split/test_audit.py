@@ -110,8 +110,10 @@ def test_a_true_claim_withstands_where_twice_as_much_would_have_been_refuted(
 def test_no_claim_passes_because_an_attack_is_weak(written: Written, asked: Asked, two: LabelSet) -> None:
     """Marvell's noise leaves a line: a linear top's own attack reads part of the labels, what parts steps all."""
     written(two, Marvell(power=4.0), label_features=True, canaries=0.6, shots=2)
-    found = told(asked("--known", "s.csv", "--top", "linear", "--label-features", "--epsilon", "2.5", "--json"))
+    said = ("--known", "s.csv", "--top", "linear", "--label-features", "--epsilon", "2.5", "--json")
+    found, plain = told(asked("--defended", *said)), told(asked(*said))
     assert (found["attack"], found["claimed"]) == ("noise-subspace", "refuted")
+    assert (plain["attack"], plain["claimed"]) == ("linear-top", "no leak shown")
 
 
 def test_nothing_is_shown_of_heavy_noise(written: Written, asked: Asked, two: LabelSet) -> None:

@@ -303,3 +303,14 @@ def test_noise_lies_on_its_grid(played: Any, two: LabelSet) -> None:
     steps = run.view.sent / grid_step(4.0)
     assert (steps == np.rint(steps)).all()
     assert run.view.sent.std() == pytest.approx(4.0, rel=0.1)
+
+
+@pytest.mark.parametrize("stages", [(CutLabelRr(epsilon=1.0),), ()], ids=["drawn", "own"])
+def test_labels_that_are_drawn_are_nobodys_and_certified_for_nobody(
+    played: Any, two: LabelSet, stages: tuple[Any, ...]
+) -> None:
+    run, planted = played(two, *stages, seed=0, **BARE)
+    guess = CutArgmin().run(run.view, np.random.default_rng(0))
+
+    assert (guess.evidence["certified"] > 0.9) == (not stages)
+    assert (guess.labels == planted).all() == (not stages)

@@ -376,3 +376,17 @@ def test_pieces_are_named_only_where_known_labels_agree() -> None:
     assert ties.names(np.array([[0], [2]])).tolist() == [2, 2, -1, 2, -1, -1]
     assert ties.names(np.array([[0, 3], [2, 1]])).tolist() == [-1] * 6
     assert math.isfinite(len(ties.names(np.zeros((2, 0), dtype=np.intp))))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_record_whose_gradient_was_masked_is_not_sure(seed: int) -> None:
+    """Weight 0, as of an ignored label: a gradient of 0 fits a record that is learnt, whose label it is not."""
+    _, z, labels, top = step_of(100, 3, 8, seed, spread=3.0)
+    g = (softmax(z @ top.T, axis=1) - np.eye(3)[labels]) @ top
+    masked = np.arange(100) % 4 == 0
+    g[masked] = 0
+    fit = solve_step(g, z, 3, DOUBLE, np.random.default_rng(seed))
+
+    assert fit is not None
+    assert not fit.sure[masked].any()
+    assert fit.sure[~masked].any()

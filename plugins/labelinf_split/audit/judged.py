@@ -77,8 +77,8 @@ def audited(
 ) -> SplitAudit:
     """Play attacks of which one counts, and say what its guesses prove.
 
-    Of ``attacks``, by name, the first counts, unless another parts most steps into what lies on a line and what does
-    not, which is seen without any label. ``labels`` are in the order of ``view.targets``.
+    Of ``attacks``, by name, the first counts, unless it certifies nothing and another parts most steps into what lies
+    on a line and what does not, which is seen without any label. ``labels`` are in the order of ``view.targets``.
 
     Raises:
         InputError: The first attack cannot be played here.
@@ -89,7 +89,8 @@ def audited(
     found = SplitAudit(attack=first, n_canaries=labels.size, n_classes=n_classes, claim=claim)
     fitting = {name: each for name, each in attacks.items() if not each.unsupported_reason(view.threat)}
     guesses = {name: _played(each, view, seed) for name, each in fitting.items()}
-    counted = next((name for name, each in guesses.items() if each.evidence.get("steps_parted", 0) > 0.5), first)
+    parting = (name for name, each in guesses.items() if each.evidence.get("steps_parted", 0) > 0.5)
+    counted = first if guesses[first].evidence.get("certified") else next(parting, first)
     broken = "; ".join(f"{name}: {each.evidence[_BROKE]}" for name, each in guesses.items() if _BROKE in each.evidence)
     guess, redrawn = guesses[counted], np.random.default_rng([seed, 1]).integers(0, n_classes, labels.size)
     voids = tuple(_voids(view, labels, counted, fitting[counted]))
@@ -121,10 +122,9 @@ def _played(attack: SplitAttack, view: SplitView, seed: int) -> Guess:
 
 
 def _power(claim: float, made: int, n_classes: int) -> float:
-    for right in range(made // n_classes, made + 1) if made else ():
-        if both_tails_p_value(right, made, claim, n_classes=n_classes) <= BETA:
-            return p_value(right, made, label_dp_ceiling(2 * claim, n_classes))
-    return 0.0
+    rights = range(made // n_classes, made + 1) if made else ()
+    refuting = (right for right in rights if both_tails_p_value(right, made, claim, n_classes=n_classes) <= BETA)
+    return next((p_value(right, made, label_dp_ceiling(2 * claim, n_classes)) for right in refuting), 0.0)
 
 
 def _voids(view: SplitView, labels: Labels, counted: str, attack: SplitAttack) -> Iterator[str]:
