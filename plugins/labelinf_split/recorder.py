@@ -21,7 +21,7 @@ class CutRecorder:
     def __call__(self, z: Any, ids: Any) -> Any:
         """Return embeddings as they are; their gradients are kept when the loss is propagated back, if it can be."""
         if z.requires_grad:
-            names, shown = np.array(ids), _copied(z)
+            names, shown = _copied(ids) if hasattr(ids, "detach") else np.array(ids), _copied(z)
             z.register_hook(lambda g: self._sent.append((names, shown, _copied(g) * len(shown))))
         return z
 
