@@ -395,6 +395,16 @@ def test_of_boards_side_by_side_the_worst_is_known_and_epsilons_add_up() -> None
     assert side_by_side([small, attrs.evolve(large, query_budget=None)]).query_budget is None
 
 
+def test_of_two_noises_the_one_that_hides_more_pays() -> None:
+    weak, strong = added(GridGaussian(scale=0.01)), added(GridGaussian(scale=50.0))
+    pays = {
+        noise: attrs.evolve(CLIPPED, noise=noise).pays(10, 1.0, 1e-6)
+        for noise in ((weak,), (strong,), (weak, strong), (strong, weak))
+    }
+
+    assert list(pays.values()) == [False, True, True, True]
+
+
 def test_what_one_label_moves_before_rounding_knows_no_jump() -> None:
     facts = attrs.evolve(CLIPPED, magnification=3.0, jump=0.25)
 
