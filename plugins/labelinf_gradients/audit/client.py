@@ -114,16 +114,14 @@ class ClientAudit(AuditDecision):
 
     @property
     def word(self) -> AuditWord:
-        """The answer in a word; what a client is seen to do proves nothing."""
+        """The answer in a word; what a client is seen to do proves nothing, so that no client is certified."""
         if self.leaks:
             return AuditWord.LEAKS
-        if self.failed:
-            return AuditWord.BROKEN
-        return AuditWord.CERTIFIED if self.held else AuditWord.UNSHOWN
+        return AuditWord.BROKEN if self.failed else AuditWord.UNSHOWN
 
     @property
     def held(self) -> bool:
-        """Whether what comes out is proved to be within what was asked for, and nothing says otherwise."""
+        """Whether what comes out is within what its shield is proved to allow, if nothing else ever leaves the client."""
         return self.shield is not None and self.enough and not self.refuted and not self.tells_more
 
     @property

@@ -58,8 +58,8 @@ def client(
     It returns its update: a gradient, a change of the parameters, or the trained module; by name, or in the order of
     the parameters. A file holds an array for every parameter, one update of one record along its first axis.
 
-    Exits with status 1 when labels come out, 0 when it is proved that its li.shield lets through no more than --gain
-    allows, 3 when neither is shown, and 4 when an attack failed and none got anything.
+    Exits with status 1 when labels come out, 4 when an attack failed and none got anything, and 3 otherwise: code of
+    your own is attacked and never certified. What its li.shield allows any attack is printed with the conditions.
     """
     from labelinf_core.specs import Builder
     from labelinf_gradients.audit.asked import ClientQuestion, audited, records_of

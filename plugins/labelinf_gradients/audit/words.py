@@ -34,7 +34,7 @@ def _of_client(found: ClientAudit) -> Answer:
     elif found.leaks:
         leaks = f"{counted} (observed)"
     elif found.held:
-        leaks = f"HELD: {counted}, within what is proved of its shield"
+        leaks = f"NO LEAK SHOWN: {counted}, within what its shield allows on the conditions below"
     elif not found.headed:
         leaks = f"NOT SUPPORTED, and nothing shown by what was played: {counted}. That is no proof of safety."
     else:
