@@ -178,5 +178,5 @@ def the_function(asked: CheckQuestion, fits: Callable[[tuple[str, ...]], bool]) 
     if len(names) > 1:
         raise InputError(f"{path} has {len(names)} functions that can be meant; name one: {path}:{names[0]}.")
     if not names:
-        raise InputError(f"no function of {path} needs just that; name the one that is meant: {path}:FUNCTION.")
+        raise InputError(f"no public function of {path} fits; name the one that is meant: {path}:FUNCTION.")
     return f"{path.stem}:{names[0]}"

@@ -145,15 +145,13 @@ def attacked_run(
     names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
     files = {names.get(form, f"results.{form}"): "".join(write(results, full=full)) for form, write in FORMATS.items()}
     if folder is not None and not full:
-        files = {name: _lying(folder / name, text) for name, text in files.items()}
+        files = {name: _text_of(folder / name, text) for name, text in files.items()}
     private = [facts for facts in results.plan.labels if not facts.public]
-    if labels is None:
-        known = label_sets(results.plan, builder)
-    else:
+    known = label_sets(results.plan, builder)
+    if labels is not None:
         data = load_labels(builder, labels, "--labels")
-        known = {**label_sets(results.plan, builder), digest_of(data): data}
-        if private and digest_of(data) not in {facts.content for facts in private}:
-            known = {}  # those that are given are meant, wherever others were read
+        meant = digest_of(data) in {facts.content for facts in private}
+        known = {**known, digest_of(data): data} if meant else {}  # never others that are where they were read
     for facts in private:
         if facts.content not in known:
             told = "are others" if labels is not None else "are not where they were read, or have changed"
@@ -166,8 +164,8 @@ def attacked_run(
         )
 
 
-def _lying(path: Path, otherwise: str) -> str:
-    """Return the text of a file, or what it would be where it is not there.
+def _text_of(path: Path, otherwise: str) -> str:
+    """Return what a file holds, or the text that stands for one that is not there.
 
     Raises:
         InputError: It cannot be read.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.gate import own_packages
 from labelinf_core.contracts.regular import read_regular
 from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.worker import apart, unheard, watch
@@ -109,7 +110,7 @@ def name_of(target: str | Callable[..., Any]) -> str:
 def copy_code(module: str, home: Path, folder: Path) -> None:
     """Copy a user's module, and all that it imports from beside it, into a folder, where they lie as they did.
 
-    Imports are read, and nothing is run. What does not lie there is installed, and is left where it is.
+    Imports are read, and nothing is run. What does not lie there is installed, and is left where it is; so is labelinf.
 
     Args:
         module: Its name, with dots where it is in a package, which is copied whole.
@@ -124,11 +125,11 @@ def copy_code(module: str, home: Path, folder: Path) -> None:
         top = wanted.pop().partition(".")[0]
         alone, package = home / f"{top}.py", home / top
         files = [alone] if alone.is_file() else sorted(package.rglob("*.py")) if package.is_dir() else []
-        for file in files if top not in seen else ():
+        for file in files if top not in {*seen, *own_packages()} else ():
+            wanted += _imports(file)
             target = folder / file.relative_to(home)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target)
-            wanted += _imports(file)
         seen.add(top)
 
 

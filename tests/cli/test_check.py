@@ -205,7 +205,9 @@ def test_a_client_is_deployed_with_what_it_imports_and_runs_where_only_that_lies
     Path(nets).mkdir()
     Path(f"{nets}/own.py").write_text(f"import numpy as np\n\ndef model{code[1]}")
     Path(f"{nets}/__init__.py").touch()
-    Path(f"{slopes}.py").write_text(f"from {nets}.own import slopes")
+    Path(f"{slopes}.py").write_text(f"import labelinf\nfrom {nets}.own import slopes")
+    Path("labelinf").mkdir()  # as in a clone of it, which is no code of the user's
+    Path("labelinf/__init__.py").touch()
     new = "part - .1 * slope" if returns == "parameters" else "-.1 * slope"
     Path(f"{name}.py").write_text(
         f"from {slopes} import slopes\n\ndef client(model, records, labels):\n"

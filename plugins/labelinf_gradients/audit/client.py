@@ -121,7 +121,7 @@ class ClientAudit(AuditDecision):
 
     @property
     def held(self) -> bool:
-        """Whether what comes out is within what its shield is proved to allow, if nothing else ever leaves the client."""
+        """Whether what comes out is within what its shield is proved to allow, if nothing else leaves the client."""
         return self.shield is not None and self.enough and not self.refuted and not self.tells_more
 
     @property
