@@ -226,6 +226,24 @@ def test_a_client_is_deployed_with_what_it_imports_and_runs_where_only_that_lies
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("table", ["own.csv", "own.npz"])
+def test_a_client_is_checked_on_a_table_of_the_users(check: Check, table: str) -> None:
+    """All other columns are the records, or the array that is called features."""
+    rng = np.random.default_rng(0)
+    records, kinds = rng.normal(size=(120, 5)), rng.choice(["cat", "dog", "fox"], 120)
+    rows = "".join(f"{','.join(map(str, row))},{kind}\n" for row, kind in zip(records, kinds, strict=True))
+    Path("own.csv").write_text(f"a,b,c,d,e,kind\n{rows}")
+    np.savez("own.npz", features=records, kind=kinds)
+    name = module("client")
+
+    found = check(f"{name}.py", table, "--column", "kind", "--model", f"{name}:model")
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert found.stdout.startswith("leaks   yes: 60 of 60 labels")
+    assert f"--labels {table} --column kind" in " ".join(found.stdout.split())
+
+
+@pytest.mark.long
 def test_a_client_that_reads_what_is_not_copied_is_not_deployed(check: Check) -> None:
     name = module("client")
     Path("width.txt").write_text("1.0")
