@@ -17,18 +17,28 @@ import gmpy2
 
 __all__ = ["exponential", "nearest_integer", "spelled_integer"]
 
+_ESTIMATE = 128  # bits in which the size of an integer is estimated, to a millionth of a bit for 2**64 records
+
 
 def spelled_integer(score: Any, n_records: int, normaliser: Any, *, bits: int) -> Any:
-    """Return the integer nearest to ``T exp(-N score)``: at the cost of one exponential, and no logarithm.
+    """Return the integer X nearest to ``T exp(-N score)``, at the cost of one exponential of as many bits as X has.
+
+    The answer has as many bits as the *largest* integer needs. Those that X needs are ``log2(X) + log2(ln T) + 6``: at
+    this precision, rounding the score, its product with N, T and the exponential move the logarithm by
+    ``8 ln T 2**-w``, a quarter of ``1 / X``, and what the answer is off by ``needed_bits`` leaves at most as much.
 
     Args:
         score: The mean loss, a finite number.
         n_records: N.
         normaliser: T, a positive integer.
-        bits: Precision; see :func:`labelinf_scores.constructions.primes.needed_bits`.
+        bits: Precision of the score; see :func:`labelinf_scores.constructions.primes.needed_bits`.
     """
-    with _context(bits):
-        return gmpy2.mpz(gmpy2.rint(normaliser * gmpy2.exp(-n_records * gmpy2.mpfr(score))))
+    with _context(_ESTIMATE):
+        largest = gmpy2.log(gmpy2.mpfr(normaliser))
+        logarithm = largest - n_records * gmpy2.mpfr(score)
+        own = gmpy2.ceil(max(logarithm, gmpy2.mpfr(0)) / gmpy2.log(2)) + gmpy2.ceil(gmpy2.log2(largest + 2)) + 6
+    with _context(int(min(own, bits))):
+        return gmpy2.mpz(gmpy2.rint(gmpy2.mpfr(normaliser) * gmpy2.exp(-n_records * gmpy2.mpfr(score))))
 
 
 def exponential(logarithm: Any, largest: Any, *, bits: int) -> Any:
