@@ -67,5 +67,5 @@ def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
         said = "GIVES AWAY" if item.gives_away else "nothing above the majority guess"
         yield (
             f"{item.file:12}  {item.labels}: {said}; {item.figures} figures solved, {right} % right "
-            f"(majority guess: {blind} %), {names}"
+            f"(majority guess: {blind} %), {names}{item.cut_short * '; not every trial was played again'}"
         )

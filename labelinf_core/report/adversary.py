@@ -23,6 +23,7 @@ __all__ = ["Adversary"]
 Labels = NDArray[np.intp]
 
 _DOUBT = 1e-4  # probability that a guess is taken for fixed, and is not
+_BUDGET = 1000  # games that are played again in all; what they do not reach is left out
 _GAMES = 200  # that show which labels an attack reads, at most
 _ALIKE = 4  # that show it where an attack read every label in each, or guessed the same in each
 _NODES = 20  # of the programme's search: the first solution is as good as any
@@ -52,15 +53,22 @@ class Adversary:
         data: The labels' size, classes and features, which are public; the labels are never looked at.
         counts: Class counts, which he is given.
         plan: What was played.
+        games: How many were played again; of figures that came after the last of them nothing is known.
     """
 
     bench: TrialRunner
     data: LabelSet = attrs.field(repr=False)
     counts: Labels
     plan: Plan
+    games: int = attrs.field(default=0, init=False)
     _seen: dict[tuple[str, int], tuple[Labels, Labels]] = attrs.field(factory=dict, init=False)
     _firm: dict[tuple[object, ...], _Firm] = attrs.field(factory=dict, init=False)
     _guesses: dict[tuple[object, ...], Labels] = attrs.field(factory=dict, init=False)
+
+    @property
+    def spent(self) -> bool:
+        """Whether no more games are played again."""
+        return self.games >= _BUDGET
 
     def guess(self, found: Sequence[CellReading], name: str) -> Labels:
         """Return the labels that fit what was read, were all randomness derived from ``name``; none where none do."""
@@ -99,12 +107,15 @@ class Adversary:
         What it reads changes with labels of his own that he plays on, and is right every time. An attack that reads
         all of them, or nothing at all, has shown that by a few games: all records speak for it. Where the first game
         goes as it did under other names and in other trials, no randomness has had a say, and the rest goes as it did.
+        Where the budget of games is spent, nothing is read and nothing fixed.
         """
         if (cell.id, trial) in self._seen:
             return self._seen[cell.id, trial]
         rng, n = np.random.default_rng(1), self.data.n_records
         bag, spec = np.repeat(np.arange(self.data.n_classes), self.counts), (cell.channel, cell.attack, cell.defences)
         firm = self._firm.get(spec)
+        if self.spent and (firm is None or firm.times < _ALIKE):
+            return np.zeros(n, dtype=np.intp), np.full(n, -1)
         if firm is None or firm.times < _ALIKE:
             shown = [self._play(cell, rng.permutation(bag), trial)]
             if firm is not None and np.array_equal(firm.guess, shown[0][0]):
@@ -139,6 +150,7 @@ class Adversary:
 
     def _play(self, cell: Cell, labels: Labels, trial: int) -> tuple[Labels, Labels]:
         """Play a trial again on other labels; where that shows nothing, no guess is right."""
+        self.games += 1
         own = attrs.evolve(self.data, labels=labels)
         content = digest_of(own)
         self.bench.held = {content: own}

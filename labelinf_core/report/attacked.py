@@ -53,6 +53,7 @@ class Attacked:
         majority: Labels that the majority guess gets.
         names: How many names in it confirm a guess of the labels, or belong to the secret of the run.
         above: Whether the attack did better than luck with the majority guess explains.
+        cut_short: Whether the budget of games ended before every figure had been played again.
     """
 
     file: str
@@ -63,6 +64,7 @@ class Attacked:
     majority: int
     names: int
     above: bool
+    cut_short: bool = False
 
     @property
     def gives_away(self) -> bool:
@@ -191,6 +193,7 @@ def attacked(
             majority=majority,
             names=sum(secret[:_PREFIX] in text for secret in _secrets(plan, cells)),
             above=bool(luck < _LUCK),
+            cut_short=adversary.spent,
         )
 
 
