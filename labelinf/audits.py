@@ -185,10 +185,8 @@ def audit_log(
     metric: str | Sequence[str] = (),
     scorer: str | Callable[..., float] | None = None,
     positive: str = "",
-    positives: int | None = None,
-    counts: str = "",
+    counts: str | int = "",
     without_labels: bool = False,
-    totals_hidden: bool = False,
     simulations: int = 0,
     decimals: int | None = None,
     truncated: bool = False,
@@ -214,10 +212,9 @@ def audit_log(
         metric: ``"roc-auc"``, ``"accuracy"`` or any other that ships; several where several are released.
         scorer: A function of your own instead, by which labels are searched.
         positive: Name of the positive class of two; the later one when empty.
-        positives: For an outsider, how many labels are positive.
-        counts: The same of any number of classes: ``"59,71"``, or ``"a=59,b=71"``.
+        counts: For an outsider, how many labels are positive, or of every class: ``"59,71"``, or ``"a=59,b=71"``; with
+            ``y`` and ``scorer``, ``"hidden"``: the search does not know them.
         without_labels: Use of ``y`` nothing but the totals.
-        totals_hidden: With ``scorer``, the search does not know the totals.
         simulations: Labellings that ``scorer`` may score; 0: as many as suit it.
         decimals: To which scores are rounded; as printed when omitted.
         truncated: They are cut off, not rounded.
@@ -246,11 +243,9 @@ def audit_log(
         truth,
         [(name, _submitted(submissions, column)) for name, column in zip(names or [""], columns, strict=True)],
         positive=positive,
-        positives=positives,
-        counts=counts,
+        counts=str(counts),
         without_labels=without_labels,
         scorer=own,
-        totals_hidden=totals_hidden,
         simulations=simulations,
         seed=seed,
         decimals=decimals,

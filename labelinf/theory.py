@@ -107,7 +107,6 @@ def advise(
     gain: str | float | None = None,
     attacks: Sequence[Any] = (),
     also: Sequence[Any] = (),
-    certificates_only: bool = False,
     only: Sequence[str] = (),
     questions: int = 50_000,
     timeout: float = 600.0,
@@ -118,7 +117,7 @@ def advise(
     """Find the smallest setting of each defence that reaches a target.
 
     >>> import labelinf as li
-    >>> found = li.advise(gain="5%", records=200, only=["randomised-response"], certificates_only=True)
+    >>> found = li.advise(gain="5%", records=200, only=["randomised-response"], questions=0)
     >>> [round(item.certified, 3) for item in found.found]
     [0.201]
 
@@ -128,9 +127,8 @@ def advise(
         gain: Instead: a fraction over the best blind guess, ``"5%"`` or ``.05``.
         attacks: What is played instead of the strongest.
         also: What is played besides.
-        certificates_only: Play nothing.
         only: Texts, one of which a knob's title or spec must contain.
-        questions: After how many no further game begins on one knob: the same on every machine.
+        questions: After how many no further game begins on one knob: the same on every machine; 0: none is played.
         timeout: Seconds after which none begins either.
         seed: Of the games.
         progress: Called with every knob's title before it is turned.
@@ -145,7 +143,6 @@ def advise(
     chosen |= {
         "target": target,
         "gain": None if gain is None else fraction(gain, "gain"),
-        "certificates_only": certificates_only,
         "only": [only] if isinstance(only, str) else only,
         "questions": questions,
         "patience": timeout,

@@ -84,7 +84,7 @@ def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int]
             found=tuple(found),
             failed=tuple(failed),
             measures=tuple(game.channel.measures()),
-            played=not chosen["certificates_only"] and game.data.perfect is None,
+            played=chosen["questions"] > 0 and game.data.perfect is None,
         )
 
     return asked("advice", host, chosen, question, _KNOBS * chosen["patience"])
@@ -105,7 +105,7 @@ def _advisor(game: AttackedGame, chosen: Mapping[str, Any]) -> Advisor:
         target = Target.over(chosen["gain"], perfect)
     else:
         target = Target.parse(chosen["target"], blind) if chosen["target"] else Target.gaining(chosen["gain"], blind)
-    played = not chosen["certificates_only"] and perfect is None
+    played = chosen["questions"] > 0 and perfect is None
     return Advisor(
         builder=game.builder,
         name=game.spec.name,

@@ -52,10 +52,9 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
               help="Points over the best blind guess, such as 5%, instead of --target; with --posteriors over a "
               "perfect model, by certificate alone.")  # fmt: skip
 @game_options
-@click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only settings whose title or spec contains TEXT.")
-@click.option("--questions", type=click.IntRange(min=1), default=50_000, show_default=True,
-              help="After which no further game begins on one setting; what was not played is said.")  # fmt: skip
+@click.option("--questions", type=click.IntRange(min=0), default=50_000, show_default=True,
+              help="After which no further game begins on one setting; 0 plays none: say what is proved.")  # fmt: skip
 @click.option("--timeout", "patience", type=Finite(min=0, min_open=True), default=600.0, show_default=True,
               metavar="SECONDS", help="After which none begins either; that a machine was slow is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import distributed
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.evaluator import remote
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.remote import Answer, Parcel, size_of_batch
@@ -71,17 +71,18 @@ class Dask:
         import dask
 
         address = self.address or dask.config.get("scheduler-address", None)
-        if not address:
-            self._cluster = distributed.LocalCluster(
-                n_workers=self.workers, threads_per_worker=1, dashboard_address=None
-            )
         try:
+            if not address:
+                self._cluster = distributed.LocalCluster(
+                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None
+                )
             self._client = distributed.Client(address or self._cluster, timeout="20s", set_as_default=False)
             self._client.wait_for_workers(1, timeout=60)
             self._client.register_plugin(_Handed(self.parcel))
-        except (OSError, TimeoutError, ImportError) as error:
+        except (OSError, TimeoutError, ImportError, RuntimeError) as error:  # the last where a worker dies as it starts
             self.__exit__(None, None, None)
-            raise InputError(
+            kind = InputError if address else ComponentError
+            raise kind(
                 f"--executor dask: no worker with labelinf at {address or 'this machine'} ({type(error).__name__})."
             ) from error
         return self

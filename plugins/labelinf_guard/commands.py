@@ -36,8 +36,9 @@ def guard() -> None:
 @click.option(
     "--metric", default="accuracy", show_default=True, shell_complete=component("metric"), help="One that ships."
 )
-@click.option("--low", type=Finite(), help="Of all its scores, where board.toml must say it.")
-@click.option("--high", type=Finite(), help="The same from above.")
+@click.option(
+    "--range", "ends", type=Finite(), nargs=2, metavar="LOW HIGH", help="Of its scores, where board.toml must say it."
+)
 @click.option("--decimals", type=click.IntRange(0, 6), default=3, show_default=True)
 @click.option("--teams", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--submissions", type=click.IntRange(min=1), default=100, show_default=True, help="Of every team.")
@@ -51,6 +52,7 @@ def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     from labelinf_guard.plan import PlanQuestion, lines, table
 
     values, known = asked.pop("values") or (), not asked.pop("counts_unknown")
+    asked["low"], asked["high"] = asked.pop("ends") or (None, None)
     try:
         with steps("planning") as progress:
             rows = table(PlanQuestion(counts_known=known, values=values, **asked), progress)

@@ -149,7 +149,7 @@ def test_a_strength_of_zero_is_a_strength() -> None:
     """Rounding to no decimals at all is what is proved here, and must not read as nothing."""
     arguments = ["advise", "--records", "300", "--defence", "clip(epsilon=0.01)", "--queries", "100"]
     arguments += ["--target", "no-exact-recovery"]
-    shown = CliRunner().invoke(main, [*arguments, "--certificates-only", "--only", "decimals"], catch_exceptions=False)
+    shown = CliRunner().invoke(main, [*arguments, "--questions", "0", "--only", "decimals"], catch_exceptions=False)
 
     assert shown.exit_code == 0
     assert "proved     <= 0 (" in shown.stdout
@@ -327,7 +327,7 @@ def test_the_example_of_a_gain_is_one_that_can_be_had() -> None:
 
 
 def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:
-    shares = ["advise", "--records", "40", "--shares", ".7,.3", "--only", "decimals", "--certificates-only"]
+    shares = ["advise", "--records", "40", "--shares", ".7,.3", "--only", "decimals", "--questions", "0"]
 
     refused = CliRunner().invoke(main, [*shares, "--target", "60%"])
     gained = CliRunner().invoke(main, [*shares, "--gain", "5%"])
@@ -342,7 +342,7 @@ def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:
 
 def test_balanced_labels_are_said_to_be_assumed() -> None:
     given = CliRunner().invoke(
-        main, ["advise", "--records", "40", "--target", "60%", "--only", "decimals", "--certificates-only"]
+        main, ["advise", "--records", "40", "--target", "60%", "--only", "decimals", "--questions", "0"]
     )
 
     assert given.stdout.startswith("40 labels, taken for balanced, 2 classes, best blind guess 50.0 %")
@@ -407,7 +407,7 @@ def test_advice_ends_the_same_on_a_slow_machine(questions: int, monkeypatch: pyt
 
 def test_what_is_proved_is_the_setting_that_is_named() -> None:
     game = ["--records", "120", "--shares", ".675,.325", "--queries", "60"]
-    asked = ["--gain", "15%", "--only", "randomised response", "--certificates-only"]
+    asked = ["--gain", "15%", "--only", "randomised response", "--questions", "0"]
     shown = CliRunner().invoke(main, ["advise", *game, *asked], catch_exceptions=False)
 
     (named,) = re.findall(r"randomised-response\(epsilon=([\d.]+)\)", shown.stdout)

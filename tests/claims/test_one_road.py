@@ -123,7 +123,7 @@ def _metrics(channel: ScoreChannel) -> tuple[Any, ...]:
 def test_advice_for_several_metrics_names_no_guarded_board() -> None:
     """It was "stopped by guarded-board(share=0.2837)" where 81.5 % came out."""
     board = f"score(metric=accuracy, besides=[{', '.join(BESIDE)}])"
-    asked = ["advise", "--records", "100", "--channel", board, "--gain", "20%", "--certificates-only"]
+    asked = ["advise", "--records", "100", "--channel", board, "--gain", "20%", "--questions", "0"]
     shown = CliRunner().invoke(main, [*asked, "--only", "guarded"], catch_exceptions=False)
     assert "guarded-board(share=0." not in shown.output, shown.output
 

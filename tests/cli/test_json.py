@@ -22,7 +22,7 @@ ASKED = {
     "compare": ["compare", "run", "run"],
     "attack": ["attack", "fake-reader", "--labels", "fake-labels"],
     "bounds": ["bounds", "--records", "20"],
-    "advise": ["advise", "--records", "20", "--target", "60%", "--certificates-only", "--only", "decimals"],
+    "advise": ["advise", "--records", "20", "--target", "60%", "--questions", "0", "--only", "decimals"],
     "audit record": ["audit", "record", "run"],
     "audit outputs --plan": ["audit", "outputs", "--epsilon", "1", "--plan", "2"],
     "theorems": ["theorems", "S16"],

@@ -32,7 +32,7 @@ COMMANDS = {
     "bounds of a file": ["bounds", "--labels", "y.csv", "--column", "label"],
     "advise": [
         *("advise", "--records", "50", "--queries", "5", "--defence", "clip(epsilon=0.01)", "--only", "decimals"),
-        *("--target", "no-exact-recovery", "--certificates-only"),
+        *("--target", "no-exact-recovery", "--questions", "0"),
     ],
     "advise on outputs": ["advise", "--channel", "output", "--labels", "y.csv", "--column", "label", "--target", "60%"],
     "check": ["check", "y.csv"],

@@ -73,23 +73,23 @@ def test_labels_that_are_no_vector_are_one_sentence_that_names_no_file(y: Any) -
 
 def test_one_name_is_as_good_as_a_list_of_it() -> None:
     found = li.matrix([0, 1, 1, 0] * 5, attacks="prime-blocks", defences="none", trials=1)
-    advised = li.advise(gain="5%", records=200, only="randomised-response", certificates_only=True)
+    advised = li.advise(gain="5%", records=200, only="randomised-response", questions=0)
 
     assert [result.cell.attack.partition("(")[0] for result in found.cells] == ["prime-blocks"]
     assert [item.knob.template.partition("(")[0] for item in advised.found] == ["randomised-response"]
 
 
 def test_advice_by_certificate_alone_does_not_read_as_if_attacks_had_failed() -> None:
-    found = li.advise(gain="5%", records=200, only=["randomised-response"], certificates_only=True)
+    found = li.advise(gain="5%", records=200, only=["randomised-response"], questions=0)
 
     assert "nothing was played" in str(found)
 
 
 def test_a_gain_reads_alike_as_text_and_as_a_number() -> None:
-    game: dict[str, Any] = {"records": 200, "only": ["randomised-response"], "certificates_only": True}
+    game: dict[str, Any] = {"records": 200, "only": ["randomised-response"], "questions": 0}
     assert str(li.advise(gain=0.05, **game)) == str(li.advise(gain="5%", **game))
     with pytest.raises(InputError, match=r"gain '5': write a fraction as 5% or \.05, from 0 to 1 \(5% if that"):
-        li.advise(gain=5, records=200, certificates_only=True)
+        li.advise(gain=5, records=200, questions=0)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ x = np.random.default_rng(0).normal(size=(60, 3))
 li.bounds(records=20)
 repr(li.matrix(y, attacks=["majority"], trials=1))
 repr(li.attack(y, "majority"))
-repr(li.advise(gain="5%", records=20, only=["randomised-response"], certificates_only=True))
+repr(li.advise(gain="5%", records=20, only=["randomised-response"], questions=0))
 repr(li.audit_log(y, [y], ["1.0000"], metric="accuracy", timeout=1))
 repr(li.audit_outputs(li.plant(y, share="50%", seed=0), np.full((60, 2), 0.5), attacks=["lia-threshold"]))
 client, model = (lambda w, x, c: [np.zeros((2, 3))]), (lambda d, k: [np.ones((k, d))])

@@ -82,7 +82,7 @@ def test_features_and_groups_are_frames_too_and_a_mistake_names_no_label() -> No
 
 @pytest.mark.long
 def test_advice_about_labels_is_that_about_their_file() -> None:
-    game: dict[str, Any] = {"gain": "5%", "only": "randomised-response", "certificates_only": True}
+    game: dict[str, Any] = {"gain": "5%", "only": "randomised-response", "questions": 0}
 
     assert str(li.advise(Y, **game)) == str(li.advise(labels="y.csv", **game))
 
@@ -109,7 +109,7 @@ def test_a_log_of_arrays_is_audited_as_its_files_are() -> None:
         statuses = [row["status"] for row in found.rows()]
         assert {name: statuses.count(name) for name in told["labels"]} == told["labels"]
         assert (found.word.value, found.status) == ("certified", 0)
-    outside = li.audit_log(None, submitted, scores.values(), metric="accuracy", positives=24, timeout=5.0)
+    outside = li.audit_log(None, submitted, scores.values(), metric="accuracy", counts=24, timeout=5.0)
     assert outside.report.outsider
     assert outside.report.said == (("0", 16), ("1", 24))
 

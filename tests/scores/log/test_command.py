@@ -82,14 +82,14 @@ def test_the_host_learns_what_her_board_gave_away(board: Board) -> None:
 
 @pytest.mark.long
 def test_an_outsider_needs_the_number_of_positives_only(board: Board) -> None:
-    result = audit(board, "--positives", str(board["positives"]), labels=False)
+    result = audit(board, "--counts", str(board["positives"]), labels=False)
     lacking = audit(board, labels=False)
 
     assert result.exit_code == 1
     assert "40 labels are DETERMINED" in result.output
     assert lacking.exit_code == 2
-    assert "give it with --positives" in lacking.stderr
-    both = audit(board, "--positives", "3")
+    assert "give them with --counts" in lacking.stderr
+    both = audit(board, "--counts", "3")
     assert (both.exit_code, "the labels of --labels say it themselves" in both.stderr) == (2, True)
 
 
@@ -104,7 +104,7 @@ def test_the_host_asks_what_an_outsider_can_prove(board: Board) -> None:
 
 def test_what_rests_on_an_outsiders_word_is_said(board: Board) -> None:
     """Nothing but the scores could contradict totals that are wrong, or records that were not scored."""
-    alone = audit(board, "--positives", str(board["positives"]), "--timeout", "5", labels=False)
+    alone = audit(board, "--counts", str(board["positives"]), "--timeout", "5", labels=False)
 
     assert "no label was looked at: what is proved is so if" in " ".join(alone.stdout.split())
     assert "all 40 records are scored" in " ".join(alone.stdout.split())

@@ -260,7 +260,7 @@ def test_an_outsiders_submissions_have_the_same_records(tmp_path: Path) -> None:
         table(tmp_path / "subs" / f"s{at}.csv", "id,p", [f"{i},0.{i}" for i in range(size)])
     scores = table(tmp_path / "s.csv", "submission,score", ["s0,0.50", "s1,0.75"])
 
-    status, said = run(str(tmp_path / "subs"), "--scores", scores, "--positives", "1", "--metric", "roc-auc")
+    status, said = run(str(tmp_path / "subs"), "--scores", scores, "--counts", "1", "--metric", "roc-auc")
 
     assert (status, "submission 's1' has 4 records, and the first one 3" in said) == (2, True)
 
@@ -275,17 +275,17 @@ def outsiders(path: Path, rows: Array, header: str, scores: list[float]) -> list
 
 
 def test_an_outsiders_positive_class_is_the_one_that_is_named(tmp_path: Path) -> None:
-    """Four cats among eight dogs: --positives counted the dogs, whatever --positive said."""
+    """Four cats among eight dogs: --counts counted the dogs, whatever --positive said."""
     rng = np.random.default_rng(1)
     labels = rng.permutation([0] * 8 + [1] * 4)
     rows = np.where(rng.random((15, 12)) < 0.7, labels, 1 - labels)
     told = outsiders(tmp_path, np.array(["dog", "cat"])[rows], "id,p", [float(f1_score(labels, row)) for row in rows])
 
-    status, said = run(*told, "--metric", "f1", "--positives", "4", "--positive", "cat")
+    status, said = run(*told, "--metric", "f1", "--counts", "4", "--positive", "cat")
 
     assert (status, "(8 of class dog, 4 of class cat)" in " ".join(said.split())) == (1, True)
     assert "there is no such class of two; they are cat, dog" in run(
-        *told, "--metric", "f1", "--positives", "4", "--positive", "owl"
+        *told, "--metric", "f1", "--counts", "4", "--positive", "owl"
     )[1]  # fmt: skip
 
 
@@ -312,7 +312,7 @@ def test_an_outsiders_predictions_are_not_taken_for_the_values_of_classes(tmp_pa
     rows = np.where(rng.random((12, 12)) < 0.7, labels, 1 - labels) * 0.6 + 0.2
     told = outsiders(tmp_path, rows, "id,p", [float(mean_squared_error(labels, row)) for row in rows])
 
-    assert run(*told, "--metric", "mse", "--positives", "6")[0] == 1
+    assert run(*told, "--metric", "mse", "--counts", "6")[0] == 1
     assert run(*told, "--metric", "mse", "--counts", "0=6,1=6")[0] == 1
     status, said = run(*told, "--metric", "mse", "--counts", "6,6")
     assert (status, "this metric is of values; write them beside the totals" in said) == (2, True)
@@ -347,11 +347,11 @@ def test_ones_alone_are_not_taken_for_a_half_and_more(tmp_path: Path) -> None:
     """%g prints the accuracy of who has every label right as 1, and "no label is determined" was said of it."""
     told = outsiders(tmp_path, np.array([[0, 1, 1, 0]]), "id,p", [1])
 
-    status, said = run(*told, "--metric", "accuracy", "--positives", "2")
+    status, said = run(*told, "--metric", "accuracy", "--counts", "2")
 
     assert (status, "all scores have one decimal at most; say with --decimals" in said) == (2, True)
-    assert run(*told, "--metric", "accuracy", "--positives", "2", "--decimals", "4")[0] == 1
-    assert run(*told, "--metric", "accuracy", "--positives", "2", "--decimals", "0")[0] == 0
+    assert run(*told, "--metric", "accuracy", "--counts", "2", "--decimals", "4")[0] == 1
+    assert run(*told, "--metric", "accuracy", "--counts", "2", "--decimals", "0")[0] == 0
 
 
 def test_an_outsider_needs_no_sum_where_all_labellings_can_be_tried(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def audit(folder: Path, scorer: str, *more: str, labels: bool = True) -> Result:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("more", [(), ("--totals-hidden",)])
+@pytest.mark.parametrize("more", [(), ("--counts", "hidden")])
 def test_a_search_that_runs_the_function_finds_the_labels(folder: Path, more: tuple[str, ...]) -> None:
     """It says likely, never determined; the placebo finds no more than chance, and a seed has one end."""
     one, again = (audit(folder, "correlation", "--simulations", "20000", "--json", *more) for _ in range(2))

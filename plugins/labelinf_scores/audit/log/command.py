@@ -48,12 +48,12 @@ __all__ = ["log"]
 @click.option("--without-labels", is_flag=True, help="What an outsider can prove: of --labels, only totals and ids.")
 @click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
 @click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
-@click.option("--positives", type=click.IntRange(min=1), help="P, for an outsider: how many labels are positive.")
 @click.option(
     "--counts",
     default="",
-    metavar="N,N,...",
-    help="The same of any number of classes, in their order, or named: a=59,b=71.",
+    metavar="P|N,N,...|hidden",
+    help="What an outsider knows: how many labels are positive, or of every class, in their order or named: "
+    "a=59,b=71. With --labels and --scorer, hidden: the search does not know them.",
 )
 @click.option("--id", "id_column", default="id", show_default=True, metavar="NAME", help="Column with record ids.")
 @click.option(
@@ -70,7 +70,6 @@ __all__ = ["log"]
     metavar="MODULE:FUNCTION",
     help="A function of your own instead, as of `audit scorer`: labels are searched by running it.",
 )
-@click.option("--totals-hidden", is_flag=True, help="With --scorer: the search does not know the class totals.")
 @click.option(
     "--simulations",
     type=click.IntRange(min=0),

@@ -33,6 +33,8 @@ from labelinf_scores.metrics.readings.registry import metric
 
 __all__ = ["LogReport", "answer", "as_document", "audited_log", "lines", "report", "save_status"]
 
+HIDDEN = "hidden"  #: class totals that a search is not told
+
 _NO_SUMS = (
     "an answer of this metric is no sum over the records: what sums it bounds prove is proved, other labellings are "
     "looked for among exchanges of two labels, and the rest is unknown"
@@ -125,11 +127,9 @@ def audited_log(
     entries: Sequence[tuple[str, Sequence[Submission]]],
     *,
     positive: str = "",
-    positives: int | None = None,
     counts: str = "",
     without_labels: bool = False,
     scorer: str = "",
-    totals_hidden: bool = False,
     simulations: int = 0,
     seed: int = 0,
     decimals: int | None = None,
@@ -154,14 +154,15 @@ def audited_log(
         outsider=truth is None or without_labels,
         positive=truth.classes[1] if truth is not None and len(truth.classes) == 2 else "",
     )
-    if truth is not None and (positives is not None or counts):
-        raise InputError(
-            "--positives and --counts are what an outsider knows; the labels of --labels say it themselves."
-        )
+    hidden = counts == HIDDEN
+    if hidden and not (scorer and truth is not None):
+        raise InputError(f"--counts {HIDDEN} is for a search with --labels and --scorer.")
+    if truth is not None and counts and not hidden:
+        raise InputError("--counts is what an outsider knows; the labels of --labels say it themselves.")
     for name, submitted in entries:
         if decimals is None:
             _no_short_scores(submitted)
-        said = DeclaredTotals() if truth is not None else _said(positives, counts, positive)
+        said = DeclaredTotals() if truth is not None else _said(counts, positive)
         scored = None if scorer else _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
         board = board_of(submitted, truth, said, scored)
         board = attrs.evolve(board, labels=None) if without_labels else board
@@ -178,7 +179,7 @@ def audited_log(
         )
         if scored is None:
             most = simulations or granted(scorer)
-            search = functools.partial(likely, known=not totals_hidden, granted=most, seed=seed)
+            search = functools.partial(likely, known=not hidden, granted=most, seed=seed)
             return _searched(known, board, released, search, progress)
         log, misfit = log_of(board, scored, released)
         if log is None:
@@ -251,27 +252,28 @@ def _no_short_scores(entries: Sequence[Submission]) -> None:
         )
 
 
-def _said(positives: int | None, counts: str, positive: str) -> DeclaredTotals:
+def _said(counts: str, positive: str) -> DeclaredTotals:
     """Return the class totals that an outsider knows.
 
     Raises:
         InputError: None are given, or they are no totals.
     """
-    if counts:
-        pairs = [part.rpartition("=") for part in counts.split(",")]
-        names = tuple(name.strip() for name, _, _ in pairs if name)
-        if (
-            len(pairs) < 2
-            or not all(count.strip().isdecimal() for _, _, count in pairs)
-            or len(set(names)) not in (0, len(pairs))
-        ):
-            raise InputError(f"--counts {counts}: give how many records every class has, as in 59,71 or cat=59,dog=71.")
-        return DeclaredTotals(counts=tuple(int(count) for _, _, count in pairs), names=names, positive=positive)
-    if positives is None:
+    if not counts:
+        raise InputError("without --labels the class totals must be public: give them with --counts.")
+    pairs = [part.rpartition("=") for part in counts.split(",")]
+    names = tuple(name.strip() for name, _, _ in pairs if name)
+    told = [int(count) if count.strip().isdecimal() else 0 for _, _, count in pairs]
+    if len(told) == 1 and told[0] and not names:
+        return DeclaredTotals(positives=told[0], positive=positive)
+    if (
+        len(told) < 2
+        or not all(count.strip().isdecimal() for _, _, count in pairs)
+        or len(set(names)) not in (0, len(told))
+    ):
         raise InputError(
-            "without --labels the number of positives must be public: give it with --positives, or --counts."
+            f"--counts {counts}: give how many records are positive, or every class has, as in 59,71 or cat=59,dog=71."
         )
-    return DeclaredTotals(positives=positives, positive=positive)
+    return DeclaredTotals(counts=tuple(told), names=names, positive=positive)
 
 
 def _of_classes(name: str, n_classes: int) -> ScoredMetric:
