@@ -122,6 +122,43 @@ def test_published_attacks_read_a_linear_top_and_say_what_they_lack(played: Any,
     assert CutArgmin().unsupported_reason(SplitChannel(top=Side.MLP).threat(Setting(data=two))) != ""
 
 
+def test_a_top_of_two_layers_sends_one_class_to_both_sides() -> None:
+    """Logit |z|: of two records of class 1 one gradient is -.269, the other .269."""
+    top, z = SplitNetwork((1, 2, 2), np.random.default_rng(0), np.float64), np.array([[1.0], [-1.0]])
+    top.weights[:] = [np.array([[1.0, -1.0]]), np.zeros(2), np.array([[0.0, 1.0], [0.0, 1.0]]), np.zeros(2)]
+    _, sent = top.backward(softmax(top.forward(z), axis=1) - np.eye(2)[[1, 1]])
+    assert sent[:, 0] == pytest.approx([-0.2689, 0.2689], abs=1e-4)
+
+
+@pytest.mark.parametrize(("widest", "exact"), [(44, True), (180, False)])
+def test_directions_are_exact_where_slopes_agree_in_pairs_and_not_else(
+    played: Any, two: LabelSet, widest: int, exact: bool
+) -> None:
+    """Slopes of the logit within 44 degrees of a line have positive products, two by two."""
+    run, planted = played(two, top=Side.MLP, width=2, epochs=1)
+    for seed in range(20):
+        rng, n = np.random.default_rng(seed), run.trained.size
+        angles = np.radians(rng.uniform(-widest, widest, n))
+        slopes = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        sent = (rng.uniform(0.01, 0.99, n) - run.trained)[:, None] * slopes
+        view = attrs.evolve(run.view, gradients=sent[None])
+        right = CutDirection().run(view, rng).labels == planted
+        alike = (sent @ sent.T > 0) == (run.trained[:, None] == run.trained)
+
+        assert right.all() == alike.all() == (slopes @ slopes.T > 0).all() == exact
+
+
+def test_one_direction_can_read_what_products_do_not(played: Any, two: LabelSet) -> None:
+    """Slopes at -50, 0 and 50 degrees: the product of two is negative, all have one with the middle."""
+    run, planted = played(two, top=Side.MLP, width=2, epochs=1, shots=15)
+    n, angles = run.trained.size, np.radians([-50, 0, 50])
+    slopes = np.stack([np.cos(angles), np.sin(angles)], axis=1)[np.arange(n) % 3]
+    sent = (0.5 - run.trained)[:, None] * slopes
+    assert not ((sent @ sent.T > 0) == (run.trained[:, None] == run.trained)).all()
+    view = attrs.evolve(run.view, gradients=sent[None])
+    assert (CutDirection().run(view, np.random.default_rng(0)).labels == planted).all()
+
+
 def test_completion_reads_natural_labels_and_no_canaries(played: Any, four: LabelSet) -> None:
     """What features and labels have in common is no leak of a record: the placebo column."""
     run, planted = played(four, epochs=12, rate=1e-2, label_features=True)
