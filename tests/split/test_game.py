@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -168,6 +171,38 @@ def test_completion_reads_natural_labels_and_no_canaries(played: Any, four: Labe
             said = ModelCompletion(on=on, method=method).scores(run.view).argmax(axis=1)
             assert np.mean(said[others] == run.natural[others]) > 0.4
             assert np.mean(said[: planted.size] == planted) < 0.45  # 51 canaries, chance .25
+
+
+ROOT = Path(__file__).parents[2]
+BENEATH = ("labelinf_core", "labelinf_data", "labelinf_privacy")
+
+
+def imported(room: Path) -> set[tuple[str, str]]:
+    """Return modules of this project that a room imports from, and what, outside itself."""
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in room.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    whole = {(name.name, "") for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    named = {(str(node.module), name.name) for node in nodes if isinstance(node, ast.ImportFrom) for name in node.names}
+    return {pair for pair in whole | named if pair[0].startswith("labelinf") and not pair[0].startswith(room.name)}
+
+
+def test_the_room_uses_nothing_that_an_outside_package_could_not() -> None:
+    """Public names of the core and of what rooms share; no other room, and nothing below an underscore."""
+    found = imported(ROOT / "plugins" / "labelinf_split")
+    assert len(found) > 20
+    for module, name in found:
+        assert module.partition(".")[0] in BENEATH
+        assert not any(part.startswith("_") for part in module.split("."))
+        inside = f"{module}.{name}"
+        public = getattr(importlib.import_module(module), "__all__", ())
+        assert name in public or importlib.util.find_spec(inside) is not None, inside
+
+
+def test_nothing_beneath_the_room_knows_it() -> None:
+    homes = [ROOT / name if name == "labelinf_core" else ROOT / "plugins" / name for name in BENEATH]
+    files = [file for home in homes for file in home.rglob("*") if file.suffix in {".py", ".toml", ".jinja"}]
+    assert len(files) > 100
+    assert [file for file in files if "labelinf_split" in file.read_text(encoding="utf-8")] == []
 
 
 def test_discovery_imports_nothing_heavy() -> None:
