@@ -143,8 +143,8 @@ def test_what_embeddings_tell_without_any_gradient_is_no_leak(
     z = np.stack([1 - 2.0 * labels, 2.0 * labels - 1], axis=1) + rng.normal(size=(200, 2)) / 2
     z = np.stack([z] * 3).astype(np.float32)
     gradients = {"nothing": np.zeros_like(z), "probabilities": (softmax(z, axis=-1) - 0.5).astype(np.float32)}[sent]
-    rows = {"embeddings": np.concatenate(z), "gradients": np.concatenate(gradients)}
-    np.savez(tmp_path / "run.npz", **rows, step=np.arange(600) // 32, ids=np.arange(600) % 200)
+    passed: Arrays = {"embeddings": np.concatenate(z), "gradients": np.concatenate(gradients)}
+    np.savez(tmp_path / "run.npz", **passed, step=np.arange(600) // 32, ids=np.arange(600) % 200)
     for name, rows in (("c", range(100)), ("s", range(100, 110))):
         (tmp_path / f"{name}.csv").write_text("id,label\n" + "".join(f"{row},{labels[row]}\n" for row in rows))
     result = asked("--top", "none", *more)
