@@ -46,25 +46,15 @@ class CutCeilings(Bound):
         found, facts, epsilon = [], threat.facts, threat.label_epsilon
         if math.isfinite(facts.shift):
             most = min(1.0, normal_cdf(normal_quantile(1 / threat.n_classes) + facts.shift) + _ROUNDED)
-            said = f"{facts.releases} releases a person in all; noise of a scale that depends on no data; {_UNIFORM}"
-            ceiling = Ceiling(
-                accuracy=most,
-                exact=most,
-                statement="labelinf theory, split, V14",
-                conditions=said,
-                game=PerGame(share=most),
-            )
-            found.append(ceiling)
+            said = f"{facts.releases} releases a person in all; noise of a scale that depends on no data"
+            found.append(_ceiling("V14", said, most, most, most))
         if math.isfinite(epsilon):
-            said = (
-                f"label-DP, epsilon = {epsilon:.4g}, one stored draw a person, over all runs and restarts; {_UNIFORM}"
-            )
-            ceiling = Ceiling(
-                accuracy=pure_accuracy(epsilon, threat.prior),
-                exact=pure_exact(epsilon, threat.prior, threat.n_records),
-                statement="labelinf theory, split, V16",
-                conditions=said,
-                game=PerGame(share=likeliest(epsilon, max(threat.prior))),
-            )
-            found.append(ceiling)
+            said = f"label-DP, epsilon = {epsilon:.4g}, one stored draw a person, over all runs and restarts"
+            most, exact = pure_accuracy(epsilon, threat.prior), pure_exact(epsilon, threat.prior, threat.n_records)
+            found.append(_ceiling("V16", said, most, exact, likeliest(epsilon, max(threat.prior))))
         return tuple(found)
+
+
+def _ceiling(number: str, said: str, accuracy: float, exact: float, share: float) -> Ceiling:
+    where, conditions = f"labelinf theory, split, {number}", f"{said}; {_UNIFORM}"
+    return Ceiling(accuracy=accuracy, exact=exact, statement=where, conditions=conditions, game=PerGame(share=share))

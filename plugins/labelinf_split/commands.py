@@ -36,7 +36,7 @@ def split(
 ) -> None:
     """Audit a recorded run of split learning: do the gradients that were sent give planted labels away?
 
-    RUN.npz has arrays embeddings, gradients (T, n, d), step (T, n) and ids (n,). Without a claim it exits with status 1
+    RUN.npz has a row for every record of every step: embeddings, gradients, step, ids. Without a claim it exits with 1
     for a leak, 3 where none is shown. A claim ends with 1 when refuted, 0 when a leak within it is seen and an attack
     that reads every label would refute twice as much in 95 % of audits, else 3. 2 is bad input, 4 an attack that broke.
     """
@@ -57,7 +57,10 @@ def split(
     attacks = {s: of_channel(builder.build(Kind.ATTACK, s, "--attack"), SplitAttack, "attack", "split") for s in specs}
     if foreign := "".join(third_party(each, "attack") for each in attacks.values()):
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")
-    found = audited(*read_run(**given), attacks, claim=epsilon, seed=seed)
+    view, labels, left_out = read_run(**given)
+    if left_out:
+        click.echo(f"labelinf: {given['run']}: {left_out} rows are left out, of records that met more often", err=True)
+    found = audited(view, labels, attacks, claim=epsilon, seed=seed)
     words = {"word": found.word, "claimed": found.claimed, "status": found.status}
     tell(words | attrs.asdict(found), _lines(found), as_json=as_json)
     context.exit(found.status)

@@ -52,11 +52,10 @@ def written(tmp_path: Path, played: Any) -> Written:
     def write(data: LabelSet, *defences: Any, names: bool = False, seed: int = 0, **settings: Any) -> Path:
         run, planted = played(data, *defences, seed=seed, **settings)
         view, called = run.view, data.class_names if names else tuple(map(str, range(data.n_classes)))
-        ids = np.array([f"r{row}" for row in range(len(view.features))])
+        rows = {name: np.concatenate(getattr(view, name)) for name in ("embeddings", "gradients", "step")}
+        ids = [f"r{row}" for row in range(len(view.features))] * len(view.step)
         more = {"classes": np.array(called)} if names else {}
-        np.savez(
-            tmp_path / "run.npz", embeddings=view.embeddings, gradients=view.gradients, step=view.step, ids=ids, **more
-        )
+        np.savez(tmp_path / "run.npz", **rows, ids=np.array(ids), **more)
         for name, rows, labels in (("c", view.targets, planted), ("s", *view.shots)):
             lines = (f"r{row},{called[label]}" for row, label in zip(rows, labels, strict=True))
             (tmp_path / f"{name}.csv").write_text("\n".join(["id,label", *lines]) + "\n")
@@ -144,8 +143,8 @@ def test_what_embeddings_tell_without_any_gradient_is_no_leak(
     z = np.stack([1 - 2.0 * labels, 2.0 * labels - 1], axis=1) + rng.normal(size=(200, 2)) / 2
     z = np.stack([z] * 3).astype(np.float32)
     gradients = {"nothing": np.zeros_like(z), "probabilities": (softmax(z, axis=-1) - 0.5).astype(np.float32)}[sent]
-    step = np.arange(600).reshape(3, 200) // 32
-    np.savez(tmp_path / "run.npz", embeddings=z, gradients=gradients, step=step, ids=np.arange(200))
+    passed: Arrays = {"embeddings": np.concatenate(z), "gradients": np.concatenate(gradients)}
+    np.savez(tmp_path / "run.npz", **passed, step=np.arange(600) // 32, ids=np.arange(600) % 200)
     for name, rows in (("c", range(100)), ("s", range(100, 110))):
         (tmp_path / f"{name}.csv").write_text("id,label\n" + "".join(f"{row},{labels[row]}\n" for row in rows))
     result = asked("--top", "none", *more)
@@ -216,22 +215,22 @@ def test_labels_that_are_not_uniform_are_no_audit(written: Written, asked: Asked
     [
         ({"gradients": None}, "no array 'gradients'"),
         ({"ids": None}, "no array 'ids'"),
-        ({"gradients": np.zeros((2, 3))}, "gradients has shape"),
-        ({"gradients": np.zeros((5, 0, 16))}, "none of them 0"),
-        ({"gradients": np.full((5, 160, 16), np.nan)}, "finite numbers"),
-        ({"embeddings": np.full((5, 160, 16), np.inf)}, "finite numbers"),
-        ({"embeddings": np.zeros((5, 160, 15))}, "embeddings has shape"),
-        ({"embeddings": np.zeros((5, 160, 16), dtype=np.intp)}, "finite numbers in floating point"),
-        ({"gradients": np.zeros((5, 160, 16), dtype=complex)}, "finite numbers in floating point"),
-        ({"step": np.zeros((5, 160))}, "whole numbers"),
-        ({"step": np.zeros((4, 160), dtype=np.intp)}, "step has shape"),
-        ({"ids": np.zeros(160, dtype=np.intp)}, "ids must differ"),
-        ({"ids": np.arange(160.0)}, "whole numbers or text"),
-        ({"ids": np.arange(160)}, "ids are not in the run"),
-        ({"ids": np.array([None] * 160, dtype=object)}, "not a NumPy file of plain numbers"),
+        ({"gradients": np.zeros((2, 3, 4))}, "gradients has shape"),
+        ({"gradients": np.zeros((0, 16))}, "none of them 0"),
+        ({"gradients": np.full((800, 16), np.nan)}, "finite numbers"),
+        ({"embeddings": np.full((800, 16), np.inf)}, "finite numbers"),
+        ({"embeddings": np.zeros((800, 15))}, "embeddings has shape"),
+        ({"embeddings": np.zeros((800, 16), dtype=np.intp)}, "finite numbers in floating point"),
+        ({"gradients": np.zeros((800, 16), dtype=complex)}, "finite numbers in floating point"),
+        ({"step": np.zeros(800)}, "whole numbers"),
+        ({"step": np.zeros(640, dtype=np.intp)}, "step has shape"),
+        ({"ids": np.arange(800.0)}, "whole numbers or text"),
+        ({"ids": np.arange(160)}, "ids has shape"),
+        ({"ids": np.arange(800)}, "ids are not in the run"),
+        ({"ids": np.array([None] * 800, dtype=object)}, "not a NumPy file of plain numbers"),
         ({"features": np.zeros((3, 2))}, "features has shape"),
-        ({"features": np.zeros(160)}, "features has shape"),
-        ({"features": np.zeros((160, 0))}, "features has shape"),
+        ({"features": np.zeros(800)}, "features has shape"),
+        ({"features": np.zeros((800, 0))}, "features has shape"),
         ({"classes": np.array(["0"])}, "classes, expected at least 2"),
         ({"classes": np.array(["a", "b"])}, "a label is none of its 2 classes"),
         ({"classes": np.array([["0", "1"]])}, "classes has shape"),
@@ -378,7 +377,7 @@ class Tensor:
 
 
 def test_the_recorder_writes_what_the_audit_reads(tmp_path: Path, asked: Asked, played: Any, two: LabelSet) -> None:
-    """Mean gradients of a batch become those of the records; a record that met less often ends the last pass."""
+    """Mean gradients of a batch become those of the records."""
     run, planted = played(two)
     view, recorder = run.view, CutRecorder()
     for step in range(view.n_steps):
@@ -387,17 +386,17 @@ def test_the_recorder_writes_what_the_audit_reads(tmp_path: Path, asked: Asked, 
         assert recorder(z, where[1]) is z
         z.hooks[0](Tensor(view.sent[where].astype(np.float32) / len(where[0])))
     recorder.save(str(tmp_path / "run.npz"), classes=np.array(["0", "1"]))
-    saved = np.load(tmp_path / "run.npz")
-    assert np.allclose(saved["gradients"], view.sent, rtol=1e-5, atol=1e-9)
-    assert np.array_equal(saved["embeddings"], view.embeddings)
-    assert np.array_equal(saved["step"], view.step)
+    saved, where = np.load(tmp_path / "run.npz"), np.argsort(view.step, axis=None, kind="stable")
+    assert np.allclose(saved["gradients"], view.sent.reshape(-1, 16)[where], rtol=1e-5, atol=1e-9)
+    assert np.array_equal(saved["embeddings"], view.embeddings.reshape(-1, 16)[where])
+    assert np.array_equal(saved["step"], np.sort(view.step, axis=None))
     for name, rows, labels in (("c", view.targets, planted), ("s", *view.shots)):
         lines = (f"{row},{label}" for row, label in zip(rows, labels, strict=True))
         (tmp_path / f"{name}.csv").write_text("\n".join(["id,label", *lines]) + "\n")
     assert asked("--known", "s.csv", "--top", "linear").exit_code == Exit.FOUND
 
 
-def test_a_recorder_keeps_what_ids_were_and_says_what_it_leaves_out(tmp_path: Path) -> None:
+def test_a_recorder_keeps_what_ids_were_and_only_what_comes_back(tmp_path: Path) -> None:
     recorder, ids, path = CutRecorder(), np.zeros(2, dtype=np.intp), str(tmp_path / "run.npz")
     with pytest.raises(InputError, match=r"run\.npz is not written: no gradient came back"):
         recorder.save(path)
@@ -410,11 +409,30 @@ def test_a_recorder_keeps_what_ids_were_and_says_what_it_leaves_out(tmp_path: Pa
         z = Tensor(np.full((2, 3), rows[0], dtype=np.float32))
         recorder(z, ids)
         z.hooks[0](z)
-    with pytest.warns(UserWarning, match="keeps 1 passes, as of its rarest record: 2 are left out"):
-        recorder.save(path)
+    recorder.save(path)
     saved = np.load(path)
-    assert saved["ids"].tolist() == [0, 1, 2, 3]
-    assert saved["embeddings"][0, :, 0].tolist() == [0, 0, 2, 2]
+    assert saved["ids"].tolist() == [0, 1, 2, 3, 0, 1]
+    assert saved["step"].tolist() == [0, 0, 1, 1, 2, 2]
+    assert saved["embeddings"][:, 0].tolist() == [0, 0, 2, 2, 0, 0]
+    assert saved["gradients"][:, 0].tolist() == [0, 0, 4, 4, 0, 0]  # of a mean of two
+
+
+def test_records_that_met_more_often_lose_their_last_passes_and_are_counted(
+    written: Written, asked: Asked, two: LabelSet
+) -> None:
+    """In any order of the rows: steps say which pass is whose."""
+    folder, more = written(two), ("--known", "s.csv", "--top", "linear", "--json")
+    arrays = dict(np.load(folder / "run.npz"))
+    whole = asked(*more)
+    assert "left out" not in whole.stderr
+    shuffled = np.random.default_rng(0).permutation(800)
+    np.savez(folder / "run.npz", **{name: array[shuffled] for name, array in arrays.items()})
+    assert asked(*more).stdout == whole.stdout
+    kept = np.random.default_rng(0).permutation(np.flatnonzero((arrays["ids"] != "r7") | (arrays["step"] < 10)))
+    np.savez(folder / "run.npz", **{name: array[kept] for name, array in arrays.items()})
+    fewer = asked(*more)
+    assert "run.npz: 477 rows are left out, of records that met more often" in fewer.stderr
+    assert told(fewer)["correct"] == told(whole)["correct"]
 
 
 @pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32", "float64"])
@@ -428,7 +446,7 @@ def test_every_kind_of_torch_is_recorded(tmp_path: Path, kind: str) -> None:
     recorder.save(str(tmp_path / "run.npz"))
     saved = np.load(tmp_path / "run.npz")
     assert saved["gradients"].dtype == np.dtype("float32" if kind == "bfloat16" else kind)
-    assert saved["gradients"].shape == (1, 8, 4)
+    assert saved["gradients"].shape == (8, 4)
     assert (saved["gradients"] == 8).all()
 
 
@@ -443,5 +461,5 @@ def test_torch_is_recorded(tmp_path: Path) -> None:
         torch.nn.functional.cross_entropy(top(z), y[ids]).backward()
     recorder.save(str(tmp_path / "run.npz"))
     saved = np.load(tmp_path / "run.npz")
-    q = torch.softmax(top(torch.tensor(saved["embeddings"][0])), dim=1).detach().numpy() - np.eye(2)[y.numpy()]
-    assert np.allclose(saved["gradients"][0], q @ top.weight.detach().numpy(), atol=1e-5)
+    q = torch.softmax(top(torch.tensor(saved["embeddings"])), dim=1).detach().numpy() - np.eye(2)[y[saved["ids"]]]
+    assert np.allclose(saved["gradients"], q @ top.weight.detach().numpy(), atol=1e-5)

@@ -251,6 +251,19 @@ def test_the_scale_of_iso_noise_tells_another_records_label() -> None:
     assert right == 200
 
 
+@pytest.mark.parametrize(("releases", "width"), [(1, 16), (1, 64), (4, 4)])
+def test_most_of_iso_noise_lies_where_no_label_is(releases: int, width: int) -> None:
+    """Two classes, d = 16: noise twice as long leaves Phi(2) = .977 of the longest gradients on their line."""
+    rng, n = np.random.default_rng(0), 20_000
+    labels, line = rng.integers(0, 2, n), rng.standard_normal(width)
+    g = (0.5 - labels)[:, None] * line
+    batch = CutBatch(gradients=g, labels=labels, top=None)
+    sent = sum(IsoNoise(ratio=2.0).released(batch, rng) for _ in range(releases))
+    assert np.linalg.norm(sent / releases - g, axis=1).mean() > 1.4 / releases**0.5 * np.linalg.norm(g[0])
+    expected = stats.norm.cdf(math.sqrt(releases * width) / 2)
+    assert np.mean((sent @ line < 0) == labels) == pytest.approx(expected, abs=4 * math.sqrt(0.25 / n))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_marvells_noise_is_the_optimum(seed: int) -> None:
     """Against a grid over all splits of the power, class by class, along and across."""
@@ -274,6 +287,14 @@ def test_marvell_leaves_one_class_on_a_line(share: Callable[..., float], played:
         lines = [on_a_line(run.view.sent[run.view.rows_of(step)]) for step in range(run.view.n_steps)]
         assert sum(line is not None for line in lines) > 0.8 * len(lines)
         assert share(NoiseSubspace(), two, Marvell(power=4.0), label_features=True, **settings) > 0.97
+
+
+def test_records_vote_which_class_has_marvells_noise_before_a_wide_top(
+    share: Callable[..., float], two: LabelSet
+) -> None:
+    """No gradient lies on a line there, and the noise changes sides from step to step: summed without votes, .72."""
+    wide = {"top": Side.MLP, "label_features": True, "epochs": 20}
+    assert share(NoiseSubspace(), two, Marvell(power=4.0), games=4, **wide) > 0.85
 
 
 def test_max_norm_noise_stays_on_the_line_and_scales_to_the_longest(four: LabelSet) -> None:

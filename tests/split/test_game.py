@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -122,6 +125,43 @@ def test_published_attacks_read_a_linear_top_and_say_what_they_lack(played: Any,
     assert CutArgmin().unsupported_reason(SplitChannel(top=Side.MLP).threat(Setting(data=two))) != ""
 
 
+def test_a_top_of_two_layers_sends_one_class_to_both_sides() -> None:
+    """Logit |z|: of two records of class 1 one gradient is -.269, the other .269."""
+    top, z = SplitNetwork((1, 2, 2), np.random.default_rng(0), np.float64), np.array([[1.0], [-1.0]])
+    top.weights[:] = [np.array([[1.0, -1.0]]), np.zeros(2), np.array([[0.0, 1.0], [0.0, 1.0]]), np.zeros(2)]
+    _, sent = top.backward(softmax(top.forward(z), axis=1) - np.eye(2)[[1, 1]])
+    assert sent[:, 0] == pytest.approx([-0.2689, 0.2689], abs=1e-4)
+
+
+@pytest.mark.parametrize(("widest", "exact"), [(44, True), (180, False)])
+def test_directions_are_exact_where_slopes_agree_in_pairs_and_not_else(
+    played: Any, two: LabelSet, widest: int, exact: bool
+) -> None:
+    """Slopes of the logit within 44 degrees of a line have positive products, two by two."""
+    run, planted = played(two, top=Side.MLP, width=2, epochs=1)
+    for seed in range(20):
+        rng, n = np.random.default_rng(seed), run.trained.size
+        angles = np.radians(rng.uniform(-widest, widest, n))
+        slopes = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        sent = (rng.uniform(0.01, 0.99, n) - run.trained)[:, None] * slopes
+        view = attrs.evolve(run.view, gradients=sent[None])
+        right = CutDirection().run(view, rng).labels == planted
+        alike = (sent @ sent.T > 0) == (run.trained[:, None] == run.trained)
+
+        assert right.all() == alike.all() == (slopes @ slopes.T > 0).all() == exact
+
+
+def test_one_direction_can_read_what_products_do_not(played: Any, two: LabelSet) -> None:
+    """Slopes at -50, 0 and 50 degrees: the product of two is negative, all have one with the middle."""
+    run, planted = played(two, top=Side.MLP, width=2, epochs=1, shots=15)
+    n, angles = run.trained.size, np.radians([-50, 0, 50])
+    slopes = np.stack([np.cos(angles), np.sin(angles)], axis=1)[np.arange(n) % 3]
+    sent = (0.5 - run.trained)[:, None] * slopes
+    assert not ((sent @ sent.T > 0) == (run.trained[:, None] == run.trained)).all()
+    view = attrs.evolve(run.view, gradients=sent[None])
+    assert (CutDirection().run(view, np.random.default_rng(0)).labels == planted).all()
+
+
 def test_completion_reads_natural_labels_and_no_canaries(played: Any, four: LabelSet) -> None:
     """What features and labels have in common is no leak of a record: the placebo column."""
     run, planted = played(four, epochs=12, rate=1e-2, label_features=True)
@@ -131,6 +171,38 @@ def test_completion_reads_natural_labels_and_no_canaries(played: Any, four: Labe
             said = ModelCompletion(on=on, method=method).scores(run.view).argmax(axis=1)
             assert np.mean(said[others] == run.natural[others]) > 0.4
             assert np.mean(said[: planted.size] == planted) < 0.45  # 51 canaries, chance .25
+
+
+ROOT = Path(__file__).parents[2]
+BENEATH = ("labelinf_core", "labelinf_data", "labelinf_privacy")
+
+
+def imported(room: Path) -> set[tuple[str, str]]:
+    """Return modules of this project that a room imports from, and what, outside itself."""
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in room.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    whole = {(name.name, "") for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    named = {(str(node.module), name.name) for node in nodes if isinstance(node, ast.ImportFrom) for name in node.names}
+    return {pair for pair in whole | named if pair[0].startswith("labelinf") and not pair[0].startswith(room.name)}
+
+
+def test_the_room_uses_nothing_that_an_outside_package_could_not() -> None:
+    """Public names of the core and of what rooms share; no other room, and nothing below an underscore."""
+    found = imported(ROOT / "plugins" / "labelinf_split")
+    assert len(found) > 20
+    for module, name in found:
+        assert module.partition(".")[0] in BENEATH
+        assert not any(part.startswith("_") for part in module.split("."))
+        inside = f"{module}.{name}"
+        public = getattr(importlib.import_module(module), "__all__", ())
+        assert name in public or importlib.util.find_spec(inside) is not None, inside
+
+
+def test_nothing_beneath_the_room_knows_it() -> None:
+    homes = [ROOT / name if name == "labelinf_core" else ROOT / "plugins" / name for name in BENEATH]
+    files = [file for home in homes for file in home.rglob("*") if file.suffix in {".py", ".toml", ".jinja"}]
+    assert len(files) > 100
+    assert [file for file in files if "labelinf_split" in file.read_text(encoding="utf-8")] == []
 
 
 def test_discovery_imports_nothing_heavy() -> None:

@@ -24,6 +24,7 @@ EXPECTED = {
     "metrics and logs": {f"M{n}" for n in range(1, 45)},
     "the gradient channel": {*(f"G{n}" for n in range(1, 26)), *(f"E{n}" for n in range(1, 12))},
     "the model-output channel": {*(f"E{n}" for n in range(12, 20)), *(f"T{n}" for n in range(9, 13))},
+    "split learning": {*(f"V{n}" for n in range(1, 18)), "V1b", "V1c", "V5b"},
 }
 
 PAPERS = tuple(

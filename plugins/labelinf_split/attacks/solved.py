@@ -229,7 +229,8 @@ class NoiseSubspace(SplitAttack):
     """Parts every step into gradients on a line and off it, through Marvell's noise.
 
     Its optimum puts spherical noise on one class and leaves the other in the span of the clean gradients, **exactly**
-    where that is smaller than the cut. Where it is not, energy off the leading directions tells them apart on average.
+    where that is smaller than the cut. Where it is not, energy off the leading directions tells them apart on average,
+    and records that meet again tell which class has the noise in a step.
     """
 
     def lacking(self, threat: SplitThreat) -> str:
@@ -248,13 +249,13 @@ class NoiseSubspace(SplitAttack):
                 parted += line is not None
                 score = _energy(sent[where]) if line is None else np.where(line, -1.0, 1.0)
                 scores[where] = score - score.mean()
-        total, exact = scores.sum(axis=0), 2 * parted > view.n_steps
-        for _ in range(_TURNS if exact else 0):  # steps are turned round as the records' votes say
+        total = scores.sum(axis=0)
+        for _ in range(_TURNS):  # steps are turned round as the records' votes say
             agreed = np.bincount(view.step.ravel(), (scores * total).ravel(), minlength=view.n_steps)
             total = unit((scores * agreed[view.step]).sum(axis=0))
-        middle, means = (total.min() + total.max()) / 2 if exact else np.median(total), view.of_class(total)
-        labels = ((total > middle) == (means[1] > means[0])).astype(np.intp)
-        return view.guess(labels, np.abs(total - middle), steps_parted=parted / view.n_steps)
+        means = view.of_class(total)
+        labels = ((total > 0) == (means[1] > means[0])).astype(np.intp)
+        return view.guess(labels, np.abs(total), steps_parted=parted / view.n_steps)
 
 
 def _energy(gradients: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """Reads a recorded run and what was planted in it. Nothing is unpickled.
 
-``run.npz`` holds ``embeddings`` and ``gradients`` of shape ``(T, n, d)``, ``step`` of shape ``(T, n)`` and ``ids`` of
-shape ``(n,)``: what was sent, and received as it was released, of every record's own loss. ``classes``, shape ``(K,)``,
-names the classes, in the order of the logits; ``features``, shape ``(n, p)``, are the feature party's own.
+``run.npz`` has a row for every record of every step: ``embeddings`` and ``gradients`` of shape ``(m, d)``, what was
+sent and received as it was released, of the record's own loss, and ``step`` and ``ids`` of shape ``(m,)``. ``classes``,
+shape ``(K,)``, names the classes, in the order of the logits; ``features``, shape ``(m, p)``, are the feature party's.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ __all__ = ["read_run"]
 Arrays = dict[str, NDArray[Any]]
 
 _KINDS = {"embeddings": "f", "gradients": "f", "step": "iu", "ids": "iuU", "features": "f", "classes": "iuU"}
-_NEEDED = tuple(_KINDS)[:4]
+_NEEDED, _ROWS = tuple(_KINDS)[:4], tuple(_KINDS)[:5]
 
 
 def read_run(
     *, run: str, canaries: str, known: str | None, top: str, label_features: bool, defended: bool
-) -> tuple[SplitView, Labels]:
-    """Return what the feature party saw, and the planted labels.
+) -> tuple[SplitView, Labels, int]:
+    """Return what the feature party saw, the planted labels, and how many rows are left out.
 
     ``canaries`` and ``known`` name CSV files with columns ``id`` and ``label``: what was planted, and what the feature
     party knows. ``defended`` says that gradients are changed before they are released.
@@ -42,9 +42,11 @@ def read_run(
     planted, shown = _column(canaries), _column(known) if known else {}
     if twice := planted.keys() & shown.keys():
         raise InputError(f"{known}: {len(twice)} of its ids are canaries too; whose label is known is none.")
-    epochs, n, width = arrays["gradients"].shape
-    classes = _classes(run, arrays, width if top == "none" else 0, {*planted.values(), *shown.values()})
-    rows = {str(name): row for row, name in enumerate(arrays["ids"].tolist())}
+    logits = arrays["gradients"].shape[1] if top == "none" else 0
+    classes = _classes(run, arrays, logits, {*planted.values(), *shown.values()})
+    seen, left_out = _by_passes(arrays)
+    epochs, n, width = seen["gradients"].shape
+    rows = {str(name): row for row, name in enumerate(seen["ids"][0].tolist())}
     targets, labels = _placed(canaries, planted, rows, classes)
     shots = np.stack(_placed(str(known), shown, rows, classes))
     settings = SplitChannel(
@@ -53,7 +55,7 @@ def read_run(
         shots=int(shots.size > 0),
         epochs=epochs,
         width=width,
-        precision="double" if arrays["gradients"].dtype.itemsize > 4 else "single",
+        precision="double" if seen["gradients"].dtype.itemsize > 4 else "single",
     )
     threat = SplitThreat(
         n_records=len(labels),
@@ -66,14 +68,14 @@ def read_run(
     )
     view = SplitView(
         threat=threat,
-        embeddings=arrays["embeddings"],
-        gradients=arrays["gradients"],
-        step=np.unique(arrays["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp),
-        features=arrays.get("features", arrays["embeddings"][0]),  # sent before the record's own label was ever used
+        embeddings=seen["embeddings"],
+        gradients=seen["gradients"],
+        step=np.unique(seen["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp),
+        features=seen.get("features", seen["embeddings"])[0],  # sent before the record's own label was ever used
         targets=targets,
         shots=shots,
     )
-    return view, labels
+    return view, labels, left_out
 
 
 def _checked(run: str, arrays: Arrays) -> Arrays:
@@ -81,20 +83,26 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
     if missing := [name for name in _NEEDED if name not in arrays]:
         raise InputError(f"{run} has no array {missing[0]!r}; it needs {', '.join(_NEEDED)}.")
     shape = arrays["gradients"].shape
-    if len(shape) != 3 or 0 in shape:
-        raise InputError(f"{run}: gradients has shape {shape}, expected (epochs, records, entries), none of them 0.")
-    wanted = {"embeddings": shape, "gradients": shape, "step": shape[:2], "ids": shape[1:2]}
+    if len(shape) != 2 or 0 in shape:
+        raise InputError(f"{run}: gradients has shape {shape}, expected (rows, entries), none of them 0.")
+    wanted = {"embeddings": shape, "gradients": shape, "step": shape[:1], "ids": shape[:1]}
     for name, array in ((name, arrays[name]) for name in _KINDS if name in arrays):
         last = array.shape[-1] if array.shape else 0  # of any length: classes there are, entries of a feature
-        expected, kinds = wanted.get(name, (last,) if name == "classes" else (shape[1], max(last, 1))), _KINDS[name]
+        expected, kinds = wanted.get(name, (last,) if name == "classes" else (shape[0], max(last, 1))), _KINDS[name]
         if array.shape != expected:
             raise InputError(f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {expected}.")
         if array.dtype.kind not in kinds or (kinds == "f" and not np.isfinite(array).all()):
             told = {"f": "finite numbers in floating point", "iu": "whole numbers", "iuU": "whole numbers or text"}
             raise InputError(f"{run}: {name} must be {told[kinds]}.")
-    if len({str(name) for name in arrays["ids"].tolist()}) < shape[1]:
-        raise InputError(f"{run}: ids must differ; two records have one.")
     return arrays
+
+
+def _by_passes(arrays: Arrays) -> tuple[Arrays, int]:
+    """Return what has rows by pass and record, as many passes as the rarest record has, and how many rows are more."""
+    _, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
+    order = np.lexsort((arrays["step"], who))
+    rows = order[np.cumsum(times) - times + np.arange(times.min())[:, None]]
+    return {name: arrays[name][rows] for name in _ROWS if name in arrays}, len(order) - rows.size
 
 
 def _column(path: str) -> dict[str, str]:
