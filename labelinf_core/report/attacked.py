@@ -178,7 +178,9 @@ def attacked(
         progress(name, sets * len(files))
         try:
             found = readings(name, text, cells, title)
-        except (ValueError, KeyError, TypeError) as error:  # of a file that somebody has edited
+            if any(item.trial is not None and item.trial not in range(plan.trials) for item in found):
+                raise ValueError("there was no such trial")
+        except Exception as error:  # somebody has edited it, and each format complains in its own way
             raise InputError(f"{name} is no longer what a run writes: remove it, or have it written again.") from error
         assumed = list(islice(dict.fromkeys(_NAME.findall(text)), _NAMES)) or ["0" * 64]
         right = [int(np.sum(adversary.guess(found, each) == truth)) for each in assumed] if found else [0]
@@ -213,7 +215,10 @@ def record_answer(found: Sequence[Attacked], *, full: bool) -> Answer:
     elif away:
         leaks = f"more than the majority guess, by {', '.join(away)}"
     else:
-        leaks = "nothing above the majority guess, in any file; that is not a proof of safety"
+        read = ", ".join(dict.fromkeys(item.file for item in found))
+        leaks = (
+            f"nothing above the majority guess, in {read}, and no other file was read; that is not a proof of safety"
+        )
     return Answer(
         leaks=leaks,
         stopped="writing the files without --full, and publishing no other"

@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -43,7 +44,17 @@ def readings(name: str, text: str, cells: Sequence[Cell], title: str) -> list[Ce
         text: What is in it.
         cells: Those that were played on one set of labels.
         title: What a report calls these labels.
+
+    Raises:
+        ValueError: A figure is no finite number, or of no such trial. Whatever else its parser raises, too.
     """
+    found = _read(name, text, cells, title)
+    if not all(math.isfinite(item.low) and math.isfinite(item.high) for item in found):
+        raise ValueError("a figure is no finite number")
+    return found
+
+
+def _read(name: str, text: str, cells: Sequence[Cell], title: str) -> list[CellReading]:
     form = name.rpartition(".")[2]
     if form == "json":
         return list(_of_json(json.loads(text), cells, title))

@@ -115,8 +115,8 @@ def _ahead(hours: float) -> list[str]:
     if hours < 1:
         return []
     return [
-        f"NOTE: the ledger is {hours:.1f} hours ahead of this machine's clock, which was wrong when a submission came. "
-        "Quotas of a day count by the ledger until the clock has caught up."
+        f"NOTE: the ledger's last time is {hours:.1f} hours after this machine's: one of the two clocks was wrong. "
+        "Quotas of a day count by the ledger."
     ]
 
 

@@ -12,6 +12,7 @@ import math
 import sys
 import types
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.audit.certificate import AuditedBoard, certificate
+from labelinf_scores.audit.decision import Goal
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveScoreDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Ledgered, Moved, Perturbed, Sampled, ScoreEffect
@@ -465,3 +468,40 @@ def test_an_outside_channel_cannot_say_that_nobody_vouches(monkeypatch: pytest.M
     monkeypatch.setattr(theory_of, "_bounds", lambda *_: [("bound b", theory_of._Source(make=Credulous))])
     (ceiling,) = theory(BUILDER, "score", Silent(n_records=10, n_classes=2, prior=(0.5, 0.5), epsilon=1.0)).ceilings
     assert ceiling.vouched
+
+
+@pytest.mark.parametrize(("positives", "proved"), [(1, False), (2, True)])
+@pytest.mark.parametrize("metric", ["roc-auc", "gini", "youden", "lift", "lift-at-k"])
+def test_noise_proves_nothing_where_one_label_decides_whether_there_is_a_score(
+    metric: str, positives: int, proved: bool
+) -> None:
+    """Of one positive, a refusal tells it; where no class can vanish, it is said which labels are meant."""
+    labels = (np.arange(60) < positives).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "metric"))
+    threat = channel.threat(Setting(data=data, defences=built("laplace-dp(epsilon=0.1, queries=3)")))
+
+    ceilings = [one for one in theory(BUILDER, "score", threat).ceilings if "label-DP" in one.conditions]
+    assert math.isfinite(threat.label_epsilon) == bool(ceilings) == proved
+    assert all("those in which every class is there" in one.conditions for one in ceilings)
+
+
+OWN = {
+    "text": lambda y, p: "0." + "".join(map(str, y)),
+    "whole": lambda y, p: int("1" + "".join(map(str, y))),
+    "fraction": lambda y, p: Fraction(int("1" + "".join(map(str, y))), 7),
+    "several": lambda y, p: tuple(y),
+    "number": lambda y, p: 0.5,
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_bare_function_certifies_nothing_however_few_its_answers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One answer of a function can hold every label; behind a stage of ours it is one number of 64 bits."""
+    monkeypatch.setitem(sys.modules, "bare", types.SimpleNamespace(**OWN))
+    board = AuditedBoard(scorer=f"bare:{name}", queries=1)
+    data = made(300)
+    target = Goal(gain=0.4).read(0.5)
+
+    assert certificate(BUILDER, board.deployed(data, ()), target) is None
+    assert certificate(BUILDER, board.deployed(data, built("query-limit(queries=1)")), target) is not None

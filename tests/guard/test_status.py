@@ -110,7 +110,7 @@ def test_a_ledger_that_is_ahead_of_the_clock_says_so(tmp_path: Path) -> None:
     board.close()
 
     with closing(Board.open(tmp_path / "board.toml", clock=StepClock())) as late:
-        assert "the ledger is 72.0 hours ahead of this machine's clock" in "\n".join(shown(status_of(late, seconds=1)))
+        assert "time is 72.0 hours after this machine" in "\n".join(shown(status_of(late, seconds=1)))
 
 
 def test_the_odometer_is_below_the_charge_and_no_game_beats_its_line(tmp_path: Path) -> None:

@@ -29,7 +29,10 @@ EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, i
 
 def independent(threat: ThreatModel) -> str:
     """Say under which conditions a ceiling for one record holds for all of them."""
-    return f"{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {_COUNTS}"
+    boards = (threat.members or (threat,)) if isinstance(threat, ScoreThreat) else ()
+    some = any(not board.facts.loss.always_scored for board in boards)
+    scored = "of all labels that have a score, those in which every class is there; " if some else ""
+    return f"{scored}{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {_COUNTS}"
 
 
 def counts_allowance(single: float, double: float, n_records: int, n_classes: int) -> float:

@@ -165,11 +165,14 @@ class ScoreChannel(Channel):
             return found.threat(data, self.queries)
         metric, facts = self._scored(data), self._scorer(data).facts
         values = data.values if metric is not None and metric.of_values else ()
+        rarest = int(np.bincount(data.labels, minlength=data.n_classes).min())
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
             prior=data.prior,
-            loss=self._loss if metric is None else Unadditive(metric=metric, n_records=data.n_records, values=values),
+            loss=self._loss
+            if metric is None
+            else Unadditive(metric=metric, n_records=data.n_records, rarest=rarest, values=values),
             metric=metric,
             arithmetic=facts.arithmetic,
             summation=facts.summation,

@@ -244,10 +244,11 @@ class ScoreFacts:
         """Yield the models that prove something here, and by how many steps one label moves what they are added to.
 
         None does where labels decide whether there is a score at all: of some records, or perturbed, they may be of one
-        class. How many there are of each is public of all of them only.
+        class, as how many there are of each is public of all of them only; and so may all be where a class has one
+        record.
         """
         some = self.scored < 1 or self.size != self.n_records or self.label_keep < 1
-        if some and not self.loss.always_scored:
+        if not (self.loss.always_scored if some else self.loss.neighbours_scored):
             return
         for noise in self.noise:
             distance = self.computed_apart(noise.magnification, noise.jump)

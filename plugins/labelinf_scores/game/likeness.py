@@ -287,9 +287,9 @@ class _Finder:
         """Say why nothing can be read; empty where something may be."""
         answers = [[asked.tried(labels, x) for labels, _ in tries] for _, x in tries]
         if len({answer for row in answers for answer in row}) == 1 and self.data.n_records >= _FORMS:
-            return "all its answers are the same" + ", otherwise than before: it keeps state" * (told > 1)
+            return "all answers that were tried are the same" + ", otherwise than before: it keeps state" * (told > 1)
         if all(len(set(row)) == 1 for row in answers):
-            return "its answers do not depend on the labels that it is given, or it keeps what it answered"
+            return "the answers that were tried do not depend on the labels that it is given, or it keeps what it answered"
         return ""
 
     def _scored(self, asked: Asked, metric: Unnamed) -> NDArray[np.bool_]:

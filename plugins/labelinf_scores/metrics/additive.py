@@ -80,6 +80,11 @@ class AdditiveLoss(Loss, abc.ABC):
         """Whether any labels have a score, those of one class, too: a mean of costs does."""
         return True
 
+    @property
+    def neighbours_scored(self) -> bool:
+        """Whether labels have a score in which any one label is another than here."""
+        return True
+
     def confined(self, low: float, high: float) -> AdditiveLoss:
         """Return the loss of predicted values that are cut to ``[low, high]``; by default the same."""
         return self

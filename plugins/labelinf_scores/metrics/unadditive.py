@@ -31,6 +31,7 @@ class Unadditive(AdditiveLoss):
     Attributes:
         metric: What is scored.
         n_records: N.
+        rarest: Records of the rarest class, which is public; 0 where it is not known.
         values: What the classes stand for; empty where that is not known, or is nothing.
         width: Of the least range that holds every prediction and every value; infinity without one.
         least: Where that range begins.
@@ -38,6 +39,7 @@ class Unadditive(AdditiveLoss):
 
     metric: ScoredMetric
     n_records: int
+    rarest: int = 0
     values: tuple[float, ...] = ()
     width: float = math.inf
     least: float = 0.0
@@ -60,6 +62,11 @@ class Unadditive(AdditiveLoss):
     def always_scored(self) -> bool:
         """Whether labels of one class have a score, too."""
         return type(self.metric) in ALWAYS_SCORED
+
+    @property
+    def neighbours_scored(self) -> bool:
+        """Whether no class vanishes when one label changes, or none has to be there."""
+        return self.always_scored or self.rarest > 1
 
     def confined(self, low: float, high: float) -> Unadditive:
         """Return it with the range that predictions and labels have together."""

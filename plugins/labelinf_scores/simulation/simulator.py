@@ -35,6 +35,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NOT_FINITE = 1e12  #: beyond every score: where what is no number begins
 _STEPS = 16_000_000  # labels that may be scored in all
 _FEWEST = 1_000  # labellings, however many labels each has
+_LEAST = 5e-324  # the least number of a double
 _TEXT = 64  # characters of a text without numbers that are told apart one by one
 
 
@@ -73,7 +74,8 @@ def as_vector(answer: Any) -> Vector:
     >>> as_vector("rank 3 of 10")
     array([ 3., 10.])
     """
-    return np.array(list(_numbers(answer)), dtype=np.float64)
+    found = np.array(list(_numbers(answer)), dtype=np.float64)
+    return np.where((found == 0) & np.signbit(found), -_LEAST, found)  # -0.0 is printed otherwise than 0.0
 
 
 def _numbers(answer: Any) -> list[float]:

@@ -173,7 +173,7 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     ),
     "affine auc": (column(lambda y, p: 0.37 * metrics.roc_auc_score(y, p) + 0.213), "times 0.", 1),
     "average precision": (column(metrics.average_precision_score), "average-precision", 1),
-    "constant": (lambda y, p: 0.5, "all its answers are the same", 3),
+    "constant": (lambda y, p: 0.5, "all answers that were tried are the same", 3),
     "prints its own mean": (lambda y, p: float(p.mean()), "do not depend on the labels", 3),
     "has labels of its own": (own_labels, "do not depend on the labels", 3),
     "noise beyond use": (asks_twice, "in several ways", 3),
@@ -201,7 +201,7 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "several numbers": (lambda y, p: np.array([0.5, 0.7]), "No proof of safety", 3),
     "several constants": (
         lambda y, p: (0.5, 0.7),
-        "all its answers are the same",
+        "all answers that were tried are the same",
         3,
     ),
     "several named numbers": (

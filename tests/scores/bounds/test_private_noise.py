@@ -106,7 +106,7 @@ def test_a_budget_paid_with_a_draw_for_every_query_is_void_where_labels_are_pert
 def test_a_budget_of_a_metric_that_may_have_no_score_is_void_where_labels_are_perturbed(make_threat: Threat) -> None:
     """Whether perturbed labels are of one class is told without any noise."""
     auc = metric("roc-auc")
-    loss = Unadditive(metric=auc, n_records=1000)
+    loss = Unadditive(metric=auc, n_records=1000, rarest=100)
     budgeted = (ScoreNoise(model=GridLaplace(scale=9.0, step=2.0**-30)), PrivacyBudget(epsilon=0.5))
     assert make_threat(metric=auc, loss=loss, defences=budgeted).label_epsilon == 0.5
     behind = (*budgeted, PerturbedLabels(epsilon=1.0))
@@ -330,8 +330,8 @@ def test_other_channels_are_left_alone() -> None:
     ("word", "private"), [("accuracy", True), ("roc-auc", False), ("gini", False), ("lift", False)]
 )
 def test_what_may_have_no_score_of_some_records_is_not_private_there(word: str, private: bool) -> None:
-    """No area under the curve of one class is there, and that is said without noise; of all records it is public."""
-    labels = np.array([1] + [0] * 9)
+    """No area under the curve of one class is there, and that is said without noise; of all records no class can vanish."""
+    labels = np.array([1, 1] + [0] * 8)
     data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
     channel, laplace = ScoreChannel(metric=metric(word)), LaplaceDp(epsilon=0.5, queries=50)
 

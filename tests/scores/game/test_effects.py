@@ -377,7 +377,7 @@ def test_noise_proves_nothing_where_labels_decide_whether_there_is_a_score(
 ) -> None:
     """Of some records, or perturbed, labels may be of one class: then an AUC has none, and an accuracy has one."""
     noise = (added(GridLaplace(scale=50.0)),)
-    facts = attrs.evolve(START, loss=Unadditive(metric=metric, n_records=100), noise=noise, **some)
+    facts = attrs.evolve(START, loss=Unadditive(metric=metric, n_records=100, rarest=2), noise=noise, **some)
 
     assert bool(list(facts.private_noise())) == (not some or isinstance(metric, Accuracy))
     assert (facts.answer_price < math.inf) == bool(list(facts.private_noise()))

@@ -126,7 +126,7 @@ def drawn(labels: Any, predictions: Any, rng: Any = np.random.default_rng(3)) ->
     ("score", "said"),
     [
         (drawn, "answers one question in several ways, so that it draws or keeps state"),
-        (lambda y, p: 0.5, "all its answers are the same"),
+        (lambda y, p: 0.5, "all answers that were tried are the same"),
         (lambda y, p: float(np.mean(p)), "do not depend on the labels that it is given"),
         (lambda y, p: costs(LABELS, p).mean(), "do not depend on the labels that it is given"),
     ],
