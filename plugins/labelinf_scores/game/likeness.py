@@ -289,7 +289,7 @@ class _Finder:
         if len({answer for row in answers for answer in row}) == 1 and self.data.n_records >= _FORMS:
             return "all answers that were tried are the same" + ", otherwise than before: it keeps state" * (told > 1)
         if all(len(set(row)) == 1 for row in answers):
-            return "the answers that were tried do not depend on the labels that it is given, or it keeps what it answered"
+            return "answers that were tried do not depend on the labels that it is given, or it keeps what it answered"
         return ""
 
     def _scored(self, asked: Asked, metric: Unnamed) -> NDArray[np.bool_]:

@@ -330,7 +330,7 @@ def test_other_channels_are_left_alone() -> None:
     ("word", "private"), [("accuracy", True), ("roc-auc", False), ("gini", False), ("lift", False)]
 )
 def test_what_may_have_no_score_of_some_records_is_not_private_there(word: str, private: bool) -> None:
-    """No area under the curve of one class is there, and that is said without noise; of all records no class can vanish."""
+    """No area under the curve of one class is there, and that is said without noise; of all no class can vanish."""
     labels = np.array([1, 1] + [0] * 8)
     data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
     channel, laplace = ScoreChannel(metric=metric(word)), LaplaceDp(epsilon=0.5, queries=50)
