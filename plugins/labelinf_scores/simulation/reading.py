@@ -169,7 +169,9 @@ class Reader:
             return
         for _ in range(_ASKED):
             if not len(self.open) and not self.knowledge.misfits(_TINY):
-                return
+                places = np.unique([differing(one, self.knowledge.labels) for one in self._rivals()]).astype(np.intp)
+                if not places.size or self.together.promise(places) < _HINT:
+                    return
             self.together.read(places)
 
     @property
