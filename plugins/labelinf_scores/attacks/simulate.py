@@ -15,7 +15,7 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings import HARD, Rows, ScoredMetric
 from labelinf_scores.metrics.unnamed import Unnamed
 from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 from labelinf_scores.simulation.read import read
@@ -90,7 +90,7 @@ def _format(threat: ScoreThreat) -> SubmissionFormat:
         if threat.loss.takes_logits:
             return Numbers(low=-_LOGIT, high=_LOGIT) if k == 2 else Columns(n_classes=k)
         return Numbers() if k == 2 else Columns(n_classes=k)
-    if metric.rows in (Rows.CLASSES, Rows.GRADES):
+    if metric.rows in HARD:
         return Classes(values=np.arange(k, dtype=np.float64))
     if metric.columns:
         return Columns(n_classes=k)

@@ -30,7 +30,7 @@ from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.simulator import Board
 
-__all__ = ["Goal", "ScorerReport", "audited", "granted"]
+__all__ = ["Goal", "ScorerReport", "audited", "granted", "tried"]
 
 _SIMULATIONS = 30_000  # of a function
 _LINES = 20_000  # of a program that answers lines
@@ -99,6 +99,15 @@ class ScorerReport:
 def granted(scorer: str) -> int:
     """Return how many labellings of a scorer an attack may score: of a program, which is slow, fewer."""
     return _STARTS if scorer.startswith(FILES) else _LINES if scorer.startswith("cmd:") else _SIMULATIONS
+
+
+def tried(found: Likeness | None, simulations: int) -> list[str]:
+    """Return what is tried where no attack is named: those that plan with what a scorer agrees with, then any's."""
+    listed: list[str] = []
+    if found is not None and found.name:
+        mean, ours = isinstance(found.metric, MeanLoss), shipped()
+        listed = ours["attacks"] if mean else ours["metrics"] + ours["general"]
+    return [*listed, f"simulate(simulations={simulations})"]
 
 
 def audited(
@@ -233,13 +242,7 @@ class _Games:
 
     def played(self, attacks: Sequence[str], also: Sequence[str], rng: np.random.Generator) -> tuple[Extraction, ...]:
         """Return what every attack gets; those that are named are all played, and of the others until one has all."""
-        found = self.report.found
-        simulate = f"simulate(simulations={self.report.simulations})"
-        listed: list[str] = []
-        if found is not None and found.name:
-            listed = shipped()["attacks" if isinstance(found.metric, MeanLoss) else "metrics"]
-            listed = [*listed, *(shipped()["general"] if not isinstance(found.metric, MeanLoss) else ())]
-        chosen = [*attacks, *also] if attacks else [*also, *listed, simulate]
+        chosen = [*attacks, *also] if attacks else [*also, *tried(self.report.found, self.report.simulations)]
         self.steps = len(chosen) + 2
         sure = len(attacks) + len(also) if self.report.decision.goal.most is None else len(chosen)
         leaks: list[Extraction] = []

@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect
-from labelinf_scores.game.asked import HARD, Asked
+from labelinf_scores.game.asked import Asked
 from labelinf_scores.game.effects import Moved, Rounded
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings import HARD, Rows, ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
-from labelinf_scores.metrics.readings import Rows
+from labelinf_scores.metrics.readings import HARD, Rows
 from labelinf_scores.simulation.formats import Classes, Columns, Numbers, SubmissionFormat
 
-__all__ = ["HARD", "Asked", "Naming", "namings"]
+__all__ = ["Asked", "Naming", "namings"]
 
-HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)  #: predictions are classes
 _ORDERED = (Rows.RANKS, Rows.DISCOUNTS, Rows.PRECISIONS, Rows.FIRST)  # only their order counts
 
 

@@ -20,14 +20,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings import HARD, Released, Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 
 __all__ = ["asked", "crooked", "exposed", "miscounted", "misread", "scored"]
 
 _SIZES = (7, 30, 129)
 _SMALL = 13
-_HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)  # rows of classes
 _ROUNDING = 1e-9  # by which numbers that were computed may differ more than they do
 _LABELLINGS = 32  # with the same totals; enough for two values to be told from three
 
@@ -41,7 +40,7 @@ def asked(metric: ScoredMetric, rng: np.random.Generator) -> Iterator[Game]:
         labels = np.concatenate([np.arange(classes), rng.integers(0, classes, n_records - classes)]).astype(np.intp)
         totals = Totals(counts=tuple(np.bincount(labels, minlength=classes).tolist()))
         for _ in range(3):
-            if metric.rows in _HARD:
+            if metric.rows in HARD:
                 predictions = rng.integers(0, 2 if metric.rows is Rows.COUNTS else classes, n_records).astype(
                     np.float64
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -107,55 +107,91 @@ class Knowledge:
         return not np.array_equal(there, without)
 
     def misfits(self, most: float = math.inf) -> float:
-        """Return how far labels are from giving all answers, so far at most; an open label stands as the first class.
+        """Return how far labels are from giving all answers, so far at most; an open label is of the first class."""
+        return self.missed(range(len(self.asked)), most)
+
+    def missed(self, which: Iterable[int], most: float = math.inf) -> float:
+        """Return how far labels are from giving some answers, each at most by 1, and all by so much at most.
 
         An answer counts by how far it is off, beside the answer that it was set against: so a wrong label shows where
         it was asked about, and labels that are nearly right are told from others.
         """
-        return sum(self._missed(most))
-
-    def _missed(self, most: float = math.inf) -> list[float]:
-        """Return how far every answer is off, as shares; no more of them than make up ``most``."""
         labels, game = np.where(self.labels == OPEN, 0, self.labels), self.game
-        whole, game.history = game.history, []
-        found = game.each(labels, self.asked) if game.remembers else (game(labels, rows) for rows in self.asked)
         size = np.std(self.answers, axis=0) + _TINY
-        missed: list[float] = []
-        errors: list[Vector] = []
-        for i, (one, answer) in enumerate(zip(found, self.answers, strict=True)):
-            errors.append(one - answer)
-            off = np.abs(errors[i] - errors[self.against[i]] if i in self.against else errors[i])
-            off[off <= 1e-12 + 1e-9 * np.abs(answer)] = 0
-            missed.append(float((off / (off + size)).max()))
-            if sum(missed) >= most:
+        past, total, errors = [], 0.0, dict[int, Vector]()
+        if game.remembers:
+            whole, game.history = game.history, []
+            past, game.history = game.each(labels, self.asked), whole
+
+        def error(i: int) -> Vector:
+            if i not in errors:
+                errors[i] = (past[i] if past else game(labels, self.asked[i])) - self.answers[i]
+            return errors[i]
+
+        for i in which:
+            off = np.abs(error(i) - error(self.against[i]) if i in self.against else error(i))
+            off[off <= 1e-12 + 1e-9 * np.abs(self.answers[i])] = 0
+            total += float((off / (off + size)).max())
+            if total >= most:
                 break
-        game.history = whole
-        return missed
+        return total
 
     def doubted(self) -> NDArray[np.intp]:
         """Return the records that were asked about where the labels do not give the answer."""
-        off = [i for i, missed in enumerate(self._missed()) if missed and i in self.against]
-        moved = [differing(self.asked[i], self.asked[self.against[i]]) for i in off]
-        return np.unique(np.concatenate(moved)) if moved else np.zeros(0, dtype=np.intp)
+        own = self.own()
+        return np.array([place for place in sorted(own) if self.missed(own[place])], dtype=np.intp)
+
+    def own(self, *, alone: bool = False) -> dict[int, list[int]]:
+        """Return the answers that each record was asked about by, alone or not: in which its row was moved."""
+        found: dict[int, list[int]] = {}
+        for i, other in self.against.items():
+            moved = differing(self.asked[i], self.asked[other]).tolist()
+            for place in moved if len(moved) == 1 or not alone else []:
+                found.setdefault(place, []).append(i)
+        return found
 
     def mended(self) -> bool:
-        """Change the label that brings answers nearest, as long as one does; return whether all come out."""
-        game, left = self.game, self.misfits()
+        """Give records the classes that bring answers nearest, as long as one does; return whether all come out.
+
+        First those answers count that a record was asked about by: what others are wrong moves them little, and less
+        whenever others are mended. Then all do, and the label is changed that brings them nearest.
+        """
+        game, own, turned = self.game, self.own(), 1
         until = (game.calls + game.limit) / 2
-        best: tuple[int, int] | None = (0, int(self.labels[0]))
-        while left and best is not None and game.calls < until:
-            best = None
-            for place, c in itertools.product(self.rng.permutation(self.known), range(game.n_classes)):
-                own, self.labels[place] = self.labels[place], c
-                there = self.misfits(left) if c != own else left
-                self.labels[place] = own
-                if there < left:
-                    left, best = there, (place, c)
-                if not left or game.calls >= until:
-                    break
-            if best is not None:
-                self.labels[best[0]] = best[1]
+        while turned and game.calls < until and self.misfits():
+            places = self.rng.permutation(self.known).tolist()
+            turned = sum(self.turned(place, own.get(place, [])) for place in places)
+        left, best = self.misfits(), self.known[:1].tolist()
+        while left and best and game.calls < until:
+            left, best = self._nearest(left, until)
         return left == 0
+
+    def turned(self, place: int, which: Sequence[int]) -> bool:
+        """Give a record the class that brings some answers nearest; return whether it is another."""
+        own = best = int(self.labels[place])
+        left = self.missed(which)
+        for c in self.rng.permutation(self.game.n_classes).tolist() if left else []:
+            if c != own:
+                self.labels[place] = c
+                there = self.missed(which, left)
+                if there < left:
+                    left, best = there, c
+        self.labels[place] = best
+        return best != own
+
+    def _nearest(self, left: float, until: float) -> tuple[float, list[int]]:
+        """Change the one label that brings all answers nearest; return how far they are off, and whose label it is."""
+        best: list[int] = []
+        for place, c in itertools.product(self.rng.permutation(self.known).tolist(), range(self.game.n_classes)):
+            own, self.labels[place] = self.labels[place], c
+            there = self.misfits(left) if c != own else left
+            self.labels[place] = own
+            if there < left:
+                left, best = there, [place, c]
+            if not left or self.game.calls >= until:
+                break
+        self.labels[best[:1]] = best[1:]
+        return left, best[:1]
 
     def uncounted(self, orbit: int) -> list[Count]:
         """Return the classes of an orbit whose numbers are not known; of the last class the others tell."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import SubmissionFormat
-from labelinf_scores.simulation.simulator import Simulator, Vector, blended
+from labelinf_scores.simulation.simulator import Simulator, Vector, alike, blended
 
 __all__ = ["exchangeable", "orbits", "scored"]
 
@@ -42,7 +42,7 @@ def _swapped(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, 
         order = np.arange(n)
         order[[one, other]] = other, one
         unlike = [i for i, (labels, _) in enumerate(made) if labels[one] != labels[other]][:draws]
-        return all(_alike([game(made[i][0][order], made[i][1][order])], [seen[i]]) for i in unlike)
+        return all(alike([game(made[i][0][order], made[i][1][order])], [seen[i]]) for i in unlike)
 
     for place in range(n):
         own = next((orbit for orbit, one in enumerate(representatives) if swaps(place, one)), len(representatives))
@@ -64,11 +64,7 @@ def _shuffled(found: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.i
 def _unmoved(game: Simulator, form: SubmissionFormat, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
     labels, many = rng.integers(game.n_classes, size=game.n_records), _PAST if game.remembers else 1
     rows = [form.spread(game.n_records, rng) for _ in range(many)]
-    return _alike(game.each(labels, rows), game.each(labels[order], [one[order] for one in rows]))
-
-
-def _alike(one: list[Vector], other: list[Vector]) -> bool:
-    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12))
+    return alike(game.each(labels, rows), game.each(labels[order], [one[order] for one in rows]))
 
 
 def scored(
@@ -102,6 +98,6 @@ def exchangeable(game: Simulator, form: SubmissionFormat, rng: np.random.Generat
             labels = rng.integers(game.n_classes, size=game.n_records)
             labels = blended(labels, rows, rng) if game.n_classes == 2 else labels
             seen.append(game(labels, rows))
-            if not _alike([seen[-1]], [game(renamed[labels], rows)]):
+            if not alike([seen[-1]], [game(renamed[labels], rows)]):
                 return False
     return bool(np.ptp(seen, axis=0).any())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -74,12 +75,16 @@ def read(
 
 
 def _deterministic(knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None) -> bool:
-    """Read next to a bar where answers are few and no query moves with few records; return whether it is confirmed."""
+    """Read next to a bar first where answers are few and none moves with few records; return if it is confirmed."""
     game = knowledge.game
     reader = Reader.of(knowledge, form, totals)
     few = game.n_classes == 2 and not game.remembers and few_symbols(game, form, knowledge.rng)
     if few and not reader.decouples():
-        return read_bars(knowledge, form)
+        whole, game.limit = game.limit, (game.calls + game.limit) // 2
+        with contextlib.suppress(BudgetSpentError):
+            if read_bars(knowledge, form):
+                return True
+        game.limit = whole
     reader.run()
     return reader.confirmed
 

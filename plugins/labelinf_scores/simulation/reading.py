@@ -20,10 +20,18 @@ from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
-from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission, Vector
-from labelinf_scores.simulation.statistics import Hypotheses, Statistic
-from labelinf_scores.simulation.support import support
-from labelinf_scores.simulation.window import Bases, Family, LikelyPlan, QueryPlan, likely, planned, weighed
+from labelinf_scores.simulation.simulator import (
+    BudgetSpentError,
+    Labels,
+    Simulator,
+    Submission,
+    Vector,
+    alike,
+    differing,
+)
+from labelinf_scores.simulation.statistics import Hypotheses
+from labelinf_scores.simulation.together import Together
+from labelinf_scores.simulation.window import Bases, Family, QueryPlan, planned
 
 __all__ = ["Reader"]
 
@@ -36,24 +44,22 @@ _CARE = 3  # labellings of the rest that a statistic is tried on at first
 _VERIFYING = 2  # queries that check what was read
 _DOUBTED = 6  # where it had to be mended
 _DOUBTS = 24  # submissions that are tried for one
+_TOLD = 12  # queries that tell labels which were read from others that give all answers, too
+_TINY = 1e-9  # how far off an answer is that is off
+_SWAPPED = 0.5  # of the labellings that are looked at beside it have two records' labels exchanged
 _BESIDE = 8  # labellings, each with another label than was read, most of which such queries are to tell from it
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
 _WHOLE = 0.9  # of a class count, told by one query, than which none is looked for that tells more
 _LOOKED = 16  # answers that show how they are rounded
-_MOVED = 6  # ways to move one record's row that are tried
-_SUPPORTED = 1024  # hypotheses of the records that an answer moves with
-_AMONG = 32  # of these that are tried
-_LITTLE = 0.2  # bits of a query that is worth asking of them
-_MANY = 1  # of these ways may move with too many records
 _LIKED = 8  # failures that one success makes up for
 _SOUGHT = 3  # times that a query which moves with few records is looked for where answers are few
-_WAYS = ("plain", "count", "support")  #: what a query rests on, the surest first
-_DRAWN = (12, 48)  # labellings, a class as many as another, of which fewer show that a query tells nothing
-_LATER = 3  # times as many queries before more is looked for again
-_SURE = 0.97  # of which the nearest one has the same class: enough
+_WAYS = ("plain", "count")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
+_VAIN = 2  # windows that nothing tells enough of, after which records are asked about one at a time
+_HINT = 0.02  # bits of a label that a query tells at least, for any to be asked
+_ASKED = 3  # times that each is asked about then
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -69,14 +75,12 @@ class Reader:
         worth: What each family's last queries told, in bits.
         failed: How often in a row nothing was found in a family.
         way: What the last query rested on.
-        vain: How often in a row only a likely class could be read.
-        pause: Queries before more is looked for.
+        vain: Windows in a row that nothing told enough of.
+        together: Asks about records one at a time, where nothing tells enough.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
         silent: Records whose label no answer was seen to depend on.
         confirmed: Whether what was read gave all answers, those of verifying queries, too.
-        liked: The family whose answer told a record's likely class last.
-        shown: How often such a class was right then, in made labellings.
     """
 
     knowledge: Knowledge
@@ -88,14 +92,15 @@ class Reader:
     failed: dict[Family, int] = attrs.field(factory=dict)
     way: str = ""
     vain: int = 0
-    pause: int = 0
+    together: Together = attrs.field(init=False)
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
     silent: set[int] = attrs.field(factory=set)
     confirmed: bool = False
-    liked: Family | None = None
-    shown: float = 1.0
     log: list[str] = attrs.field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.together = Together(knowledge=self.knowledge, bases=self.bases)
 
     @classmethod
     def of(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader:
@@ -122,32 +127,52 @@ class Reader:
     def decouples(self) -> bool:
         """Whether a query was found whose answer moves with a few records only."""
         window = self._filled(None)
-        return window is not None and any(self._attempt(way, window.first) for way in ("plain", "support") * _SOUGHT)
+        return window is not None and any(self._attempt("plain", window.first) for _ in range(_SOUGHT))
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
         try:
             while self.log.count("replay") < _ROUNDS:
-                self._at_once()
-                self._anchor()
-                before = -1
-                while len(self.open) and self.knowledge.known.size > before:
-                    before = self.knowledge.known.size
-                    self.given_up.clear()
-                    self._roll()
+                if not self.together.moves:
+                    self._by_windows()
+                if (len(self.open) or self.together.moves) and not self.knowledge.game.remembers:
+                    self._together()
                 if len(self.open):
                     return
                 self.confirmed = self._verified()
                 if self.confirmed or not self.knowledge.misfits():
                     return
                 self.log.append("replay")
-                if self.log.count("replay") < _ROUNDS:
+                if self.log.count("replay") < _ROUNDS and not self.together.moves:
                     doubted = self.knowledge.doubted()
                     self.knowledge.labels[doubted] = OPEN
                     self._forget(0 if doubted.size else len(self.settled))
                 self.care += 3
         except (QueriesExhaustedError, BudgetSpentError):
             return
+
+    def _by_windows(self) -> None:
+        self._at_once()
+        self._anchor()
+        before = -1
+        while len(self.open) and self.knowledge.known.size > before and self.vain < _VAIN:
+            before = self.knowledge.known.size
+            self.given_up.clear()
+            self._roll()
+
+    def _together(self) -> None:
+        """Ask about what no window read, record by record, until labels are found that give all answers."""
+        places = np.array(sorted(self.open), dtype=np.intp) if len(self.open) else self.together.places
+        if self.together.moves:
+            self.together.solved()
+        elif self.together.promise(places) < _HINT:
+            return
+        for _ in range(_ASKED):
+            if not len(self.open) and not self.knowledge.misfits(_TINY):
+                places = np.unique([differing(one, self.knowledge.labels) for one in self._rivals()]).astype(np.intp)
+                if not places.size or self.together.promise(places) < _HINT:
+                    return
+            self.together.read(places)
 
     @property
     def open(self) -> set[int]:
@@ -163,12 +188,15 @@ class Reader:
     def _verified(self) -> bool:
         """Ask a few submissions about all records, and return whether what was read gives their answers, too.
 
-        They are answered otherwise of most labellings that are like what was read but for one label.
+        They are answered otherwise of every labelling with one other label that gives all answers so far, and of most
+        that are like what was read but for one label, or two that change places. What nothing tells is not read.
         """
         if not np.setdiff1d(self.knowledge.known, list(self.silent)).size:
             return False
         whole = self.knowledge.misfits() == 0
         if (not whole and not self.knowledge.mended()) or self._renamed():
+            return False
+        if not self._apart(self._rivals()) or not np.setdiff1d(self.knowledge.known, list(self.silent)).size:
             return False
         beside, asked = [self._beside() for _ in range(_BESIDE)], 0
         while 2 * len(beside) >= _BESIDE or asked < (_VERIFYING if whole else _DOUBTED):
@@ -178,6 +206,33 @@ class Reader:
             self.knowledge.answer(rows)
             asked += 1
         return self.knowledge.misfits() == 0
+
+    def _apart(self, rivals: list[Labels]) -> bool:
+        """Ask what tells labels from their rivals, leave open what nothing tells; return whether all answers fit."""
+        for _ in range(_TOLD if rivals else 0):
+            rows, rivals = self._doubting(rivals)
+            if rows is None or not rivals:
+                break
+            self.knowledge.answer(rows)
+            if self.knowledge.misfits():
+                return False
+        for one in rivals:
+            place = differing(one, self.knowledge.labels)
+            self.silent.update(place.tolist())
+            self.knowledge.labels[place] = OPEN
+        return True
+
+    def _rivals(self) -> list[Labels]:
+        """Return the labellings with one other label that give all answers, too."""
+        knowledge, own, found = self.knowledge, self.knowledge.own(), list[Labels]()
+        for place in np.setdiff1d(knowledge.known, list(self.silent)).tolist():
+            label = int(knowledge.labels[place])
+            for c in range(knowledge.game.n_classes):
+                knowledge.labels[place] = c
+                told = c == label or knowledge.missed(own.get(place, []), _TINY) or knowledge.misfits(_TINY)
+                found += [] if told else [knowledge.labels.copy()]
+            knowledge.labels[place] = label
+        return found
 
     def _renamed(self) -> bool:
         """Whether two classes can change places in one orbit without changing an answer: no query names them."""
@@ -192,16 +247,22 @@ class Reader:
             inside = knowledge.orbit == orbit
             labels[inside & (own == a)], labels[inside & (own == b)] = b, a
             rows = (self.bases.format.spread(game.n_records, knowledge.rng) for _ in range(_HEARD))
-            if not np.array_equal(own, labels) and all(np.array_equal(game(own, x), game(labels, x)) for x in rows):
+            if not np.array_equal(own, labels) and all(alike(game(own, x), game(labels, x)) for x in rows):
                 return True
         return False
 
     def _beside(self) -> Labels:
-        """Return what was read, but for the label of one record that is scored."""
-        rng, k = self.knowledge.rng, self.knowledge.game.n_classes
-        labels = self.knowledge.labels.copy()
-        turned = rng.choice(np.setdiff1d(self.knowledge.known, list(self.silent)))
-        labels[turned] = (labels[turned] + rng.integers(1, k)) % k
+        """Return what was read, but for the label of one record that is scored, or two that change places."""
+        rng, k, read = self.knowledge.rng, self.knowledge.game.n_classes, self.knowledge.labels
+        labels, orbit = read.copy(), self.knowledge.orbit
+        heard = np.setdiff1d(self.knowledge.known, list(self.silent))
+        turned = int(rng.choice(heard))
+        peers = heard[(orbit[heard] == orbit[turned]) & (read[heard] != read[turned])]
+        if peers.size and rng.random() < _SWAPPED:
+            other = int(rng.choice(peers))
+            labels[[turned, other]] = read[[other, turned]]
+        else:
+            labels[turned] = (labels[turned] + rng.integers(1, k)) % k
         return labels
 
     def _doubting(self, beside: list[Labels]) -> tuple[Submission | None, list[Labels]]:
@@ -211,7 +272,7 @@ class Reader:
         for i in knowledge.rng.permutation(len(every))[:_DOUBTS]:
             rows = self.bases.written(every[i], np.arange(knowledge.game.n_records), knowledge)
             answer = knowledge.game(knowledge.labels, rows)
-            left = [one for one in beside if np.array_equal(answer, knowledge.game(one, rows))]
+            left = [one for one in beside if alike(answer, knowledge.game(one, rows))]
             if len(left) < len(best[1]):
                 best = rows, left
             if 2 * len(left) < len(beside):
@@ -267,9 +328,9 @@ class Reader:
                 continue
             window, plan = self._best(window)
             if plan is None:
-                window = self._stuck(window)
+                window = None if self.vain == _VAIN else self._stuck(window)
                 continue
-            if isinstance(plan, QueryPlan) and not plan.holds(self.knowledge, window):  # it moves, though rarely
+            if not plan.holds(self.knowledge, window):  # it moves, though rarely
                 self.failed[plan.family] = max(0, self.failed.get(plan.family, 0)) + 1
                 self.worth.pop(plan.family, None)
                 continue
@@ -277,11 +338,10 @@ class Reader:
             if not len(left):
                 window = self._contradicted()
                 continue
-            if isinstance(plan, QueryPlan):
-                gained = math.log2(len(window) / len(left))
-                self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
-                if plan.added or len(window) <= 64:
-                    self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
+            gained = math.log2(len(window) / len(left))
+            self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
+            if plan.added or len(window) <= 64:
+                self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
             window = self._filled(self._settle(left))
 
     def _settle(self, window: Hypotheses) -> Hypotheses:
@@ -319,12 +379,12 @@ class Reader:
         window = self._possible(window)
         return window if window.places.size else None
 
-    def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | LikelyPlan | None]:
+    def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
-        if self.pause > 0:
-            self.pause -= 1
-            if (plan := self._likely(window)) is not None:
-                return window, plan
+        game = self.knowledge.game
+        if game.calls > game.limit / 2 and not game.remembers:  # what is left is enough for one record at a time
+            self.vain = _VAIN
+            return window, None
         weak: tuple[Hypotheses, QueryPlan] | None = None
         for found in self._attempts(window):
             if found is not None and (weak is None or weak[1].worth < found[1].worth):
@@ -332,12 +392,15 @@ class Reader:
             if weak is not None and weak[1].worth >= min(_ENOUGH, 0.5 * math.log2(len(weak[0]))):
                 self.vain = 0
                 return weak
+        if game.remembers:
+            return weak or (window, None)
+        if weak is not None and weak[1].worth >= self.together.promise(self.knowledge.open):
+            return weak
         self.vain += 1
-        self.pause = _LATER**self.vain
-        return (window, plan) if (plan := self._likely(window)) or weak is None else weak
+        return window, None
 
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
-        """Yield plans in the order of what they rest on: nothing but the window, few records besides, a class count.
+        """Yield plans in the order of what they rest on: nothing but the window, or a class count.
 
         What told something last time goes first.
         """
@@ -352,70 +415,10 @@ class Reader:
                 if found is not None:
                     self.way = way
                     yield found
-                if way == "support":
-                    break  # it starts from one record, whatever the window
 
     def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
-        if way == "support":  # what a board that remembers answered before is no answer of the board as it stands
-            return None if self.knowledge.game.remembers else self._supported(window)
         families = self._some_families(window)
         return self._with_count(window, families) if way == "count" else self._among(window, families)
-
-    def _likely(self, window: Hypotheses) -> LikelyPlan | None:
-        """Return a query that shows the likely class of the window's first record: what such queries read is mended."""
-        k = self.knowledge.game.n_classes
-        least = (1 + 1 / k) / 2
-        plans: list[LikelyPlan] = []
-        every = [family for family in self._some_families(window.first) if family.kind != "permuted"]
-        for family in ([self.liked] if self.liked else []) + every:
-            if plans and plans[-1].share > min(_SURE, _USUAL * self.shown):
-                break
-            for draws in _DRAWN:
-                plan = likely(self.knowledge, self.bases, window, family, max(_CARE, draws // k))
-                if plan is None or plan.share < least:
-                    break
-                plans += [plan] if draws == _DRAWN[-1] else []
-        best = max(plans, key=lambda plan: plan.worth, default=None)
-        self.liked, self.shown = (best.family, best.share) if best else (None, 1.0)
-        return best
-
-    def _supported(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan] | None:
-        """Move one record's row, and take all records into the window that the answer then moves with."""
-        knowledge, k = self.knowledge, self.knowledge.game.n_classes
-        if window.counted is not None:
-            return None
-        fresh, orbit = self._fresh(window), knowledge.orbit == knowledge.orbit[window.places[0]]
-        near = window.places[:1] if fresh else np.setdiff1d(knowledge.open[orbit[knowledge.open]], window.places)
-        if not near.size:
-            return None
-        best: tuple[Hypotheses, QueryPlan] | None = None
-        many = 0
-        known = Hypotheses(places=near[:0], values=np.zeros((1, 0), dtype=np.intp)) if fresh else window
-        room = self._room(len(known), fresh=fresh)
-        if not room:
-            return None
-        for family in self._some_families(window.first)[:_MOVED]:
-            moved = knowledge.rng.choice(near, 1)
-            submission = self.bases.written(family, moved, knowledge)
-            statistic = Statistic(submission=submission, beside=(self.bases.base(family, knowledge),))
-            places = support(knowledge, statistic, room + known.places.size)
-            many += places is None
-            if many > _MANY:
-                break
-            if places is None or not places.size or np.setdiff1d(places, known.places).size > room:
-                continue
-            wider = self._possible(known.joined(np.setdiff1d(places, known.places), k))
-            plan = weighed(knowledge, statistic, wider, family, care=self.care, among=_AMONG)
-            if plan is not None and plan.bits > _LITTLE and (best is None or plan.worth > best[1].worth):
-                best = wider, plan
-        return best
-
-    def _room(self, hypotheses: int, *, fresh: bool) -> int:
-        """Return how many records a window can take in, for as many simulations as it is worth."""
-        k, most = self.knowledge.game.n_classes, _SUPPORTED if fresh else _SUPPORTED // 4
-        while most > 1 and most > self._share * math.log(most, k):
-            most //= k
-        return int(math.log(max(1, most / hypotheses), k) + 1e-9)
 
     def _fresh(self, window: Hypotheses) -> bool:
         """Whether nothing was asked about the window yet."""
@@ -488,13 +491,7 @@ class Reader:
         return self._filled(None)
 
     def _contradicted(self) -> Hypotheses | None:
-        """No hypothesis fits: something read before is wrong. Return another window.
-
-        What is only likely may be wrong in single records: it is mended at the end, and nothing rests on it until then.
-        """
-        if self.liked:
-            self.pause = self.knowledge.game.n_records
-            return self._filled(None)
+        """No hypothesis fits: something read before is wrong. Return another window."""
         self.log.append("contradiction")
         self._forget(2 ** self.log.count("contradiction"))
         self.care += self.care // 2

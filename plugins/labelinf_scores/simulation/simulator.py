@@ -21,6 +21,7 @@ __all__ = [
     "Simulator",
     "Submission",
     "afforded",
+    "alike",
     "as_vector",
     "blended",
     "differing",
@@ -56,6 +57,11 @@ def differing(one: Submission, other: Submission) -> NDArray[np.intp]:
     """Return the records whose rows differ in two submissions."""
     differs = one != other
     return np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether answers are the same, but for the order in which floats may have been added."""
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12))
 
 
 def blended(labels: Labels, rows: Submission, rng: np.random.Generator) -> Labels:

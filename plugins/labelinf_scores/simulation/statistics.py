@@ -52,14 +52,6 @@ class Hypotheses:
         """What the first record alone may be."""
         return Hypotheses(places=self.places[:1], values=np.unique(self.values[:, :1], axis=0))
 
-    def joined(self, places: NDArray[np.intp], n_classes: int) -> Hypotheses:
-        """Return these with further records, whose labels may be anything; none may be counted."""
-        more = np.array(list(np.ndindex(*[n_classes] * places.size)), dtype=np.intp).reshape(
-            n_classes**places.size, places.size
-        )
-        values = np.column_stack([np.repeat(self.values, len(more), axis=0), np.tile(more, (len(self), 1))])
-        return Hypotheses(places=np.concatenate([self.places, places]), values=values)
-
     def value(self, knowledge: Knowledge, statistic: Statistic, i: int) -> Vector | None:
         """Return a statistic on labels drawn under hypothesis ``i``; None where there are no such labels.
 

@@ -10,20 +10,18 @@ from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import SubmissionFormat
 from labelinf_scores.simulation.knowledge import Knowledge
-from labelinf_scores.simulation.simulator import Submission, Vector
+from labelinf_scores.simulation.simulator import Submission
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, told
 
-__all__ = ["LAST", "Bases", "Family", "LikelyPlan", "QueryPlan", "likely", "planned", "weighed"]
+__all__ = ["LAST", "Bases", "Family", "QueryPlan", "planned"]
 
 LAST = -1  #: a base
 _LISTED = 192  # hypotheses that are simulated one by one for a plan
-_SUPPORTED = 1024  # where they are all that a statistic moves with
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
 _SURELY = 12  # hypotheses of a plan that are simulated anew before it is asked
-_NEAR = 8  # labellings nearest to an answer, a third of which a class must have
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
-_SEEN = 4  # hypotheses of which two show that a statistic is not theirs alone
+_SEEN = 4  # hypotheses that show whether a statistic is theirs alone
 _SOME = 0.5  # of the submissions that move rows of a part of the records
 _BITS = 0.05  # of a query that is worth asking
 
@@ -137,78 +135,6 @@ class QueryPlan:
         return left.kept(_listed(knowledge, self.told, left).fits(seen))
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class LikelyPlan:
-    """A query about one record whose answer moves with other labels, too: it tells which class is likely.
-
-    Attributes:
-        statistic: What is asked.
-        number: Which number of an answer is looked at.
-        drawn: What it was in made labellings, shape ``(m,)``.
-        classes: The record's class in each.
-        share: Of the labellings, whose nearest one has the same class.
-        family: How it was written.
-        cost: Queries that it takes.
-    """
-
-    statistic: Statistic
-    number: int
-    drawn: Vector
-    classes: NDArray[np.intp]
-    share: float
-    family: Family
-    cost: int
-
-    @property
-    def worth(self) -> float:
-        """How often the class is right, a query; a base that is asked serves later queries, too."""
-        return self.share / (1 + (self.cost - 1) / 4)
-
-    def asked(self, knowledge: Knowledge, hypotheses: Hypotheses) -> Hypotheses:
-        """Ask, and return the hypotheses whose first record has a class that is frequent near the answer."""
-        near = np.abs(self.drawn - self.statistic.observed(knowledge)[self.number]).argsort(kind="stable")
-        among = np.bincount(self.classes[near[:_NEAR]])
-        frequent = np.flatnonzero(among > min(_NEAR / 3, int(among.max()) - 1))
-        return hypotheses.kept(np.isin(hypotheses.values[:, 0], frequent))
-
-
-def likely(knowledge: Knowledge, bases: Bases, hypotheses: Hypotheses, family: Family, draws: int) -> LikelyPlan | None:
-    """Return how well a family's submission shows the class of the first record; None where it has one class only."""
-    base, rng = bases.base(family, knowledge), knowledge.rng
-    beside = () if knowledge.game.remembers and knowledge.has(base) else (base,)
-    statistic = Statistic(submission=bases.written(family, hypotheses.places[:1], knowledge), beside=beside)
-    first = hypotheses.values[:, 0]
-    drawn, classes = [], []
-    for c in np.repeat(np.unique(first), draws):
-        value = hypotheses.value(knowledge, statistic, int(rng.choice(np.flatnonzero(first == c))))
-        if value is not None:
-            drawn.append(value)
-            classes.append(c)
-    order = rng.permutation(len(drawn))
-    if order.size < 2 * draws:
-        return None
-    table, own = np.array(drawn)[order], np.array(classes)[order]
-    shares = [_share(column, own) for column in table.T]
-    number = int(np.argmax(shares))
-    return LikelyPlan(
-        statistic=statistic,
-        number=number,
-        drawn=table[:, number],
-        classes=own,
-        share=shares[number],
-        family=family,
-        cost=statistic.cost(knowledge),
-    )
-
-
-def _share(drawn: Vector, classes: NDArray[np.intp]) -> float:
-    """Return how many values have a nearest other one of the same class."""
-    order = drawn.argsort(kind="stable")
-    gaps = np.concatenate([[np.inf], np.diff(drawn[order]), [np.inf]])
-    nearest = np.arange(order.size) + np.where(gaps[:-1] < gaps[1:], -1, 1)
-    return float((classes[order] == classes[order][nearest]).mean())
-
-
 def planned(
     knowledge: Knowledge, bases: Bases, hypotheses: Hypotheses, family: Family, *, care: int
 ) -> QueryPlan | None:
@@ -228,20 +154,20 @@ def planned(
     asked = knowledge.game.remembers and knowledge.has(base)  # before: it was not answered by the same board
     for beside in [()] if asked else [(), (base,)]:
         statistic = Statistic(submission=submission, beside=beside)
-        plan = weighed(knowledge, statistic, hypotheses, family, care=care)
+        plan = _weighed(knowledge, statistic, hypotheses, family, care=care)
         if plan is not None:
             return plan if plan.bits >= _BITS else None
     return None
 
 
-def weighed(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, family: Family, *, care: int, among: int = 4
+def _weighed(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, family: Family, *, care: int
 ) -> QueryPlan | None:
-    """Return what one statistic tells of hypotheses, of which so many are tried; None where it is not theirs alone."""
-    if among <= _SEEN and told(knowledge, statistic, hypotheses, among=2, each=2) is None:
+    """Return what one statistic tells of hypotheses; None where it is not theirs alone."""
+    if told(knowledge, statistic, hypotheses, among=2, each=2) is None:
         return None
-    clean = told(knowledge, statistic, hypotheses, among=among, each=care)
-    found = None if clean is None else table(knowledge, clean, hypotheses, _LISTED if among <= _SEEN else _SUPPORTED)
+    clean = told(knowledge, statistic, hypotheses, among=_SEEN, each=care)
+    found = None if clean is None else _table(knowledge, clean, hypotheses)
     if clean is None or found is None:
         return None
     values, added = found
@@ -249,12 +175,12 @@ def weighed(
     return QueryPlan(told=clean, values=values, added=added, family=family, cost=cost, bits=values.bits)
 
 
-def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses, most: int) -> tuple[Values, bool] | None:
+def _table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[Values, bool] | None:
     """Return the statistic in every hypothesis, and whether it was added up; None where there are too many to list."""
     found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
     if found is not None:
         return found, True
-    most = max(most, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else most
+    most = max(_LISTED, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else _LISTED
     return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), False)
 
 

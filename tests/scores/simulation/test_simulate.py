@@ -14,7 +14,10 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.attacks.simulate import Simulate
+from labelinf_scores.audit.certificate import AuditedBoard
+from labelinf_scores.audit.scorer import audit_scorer
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.likeness import likeness
 from labelinf_scores.game.oracle import ScoreOracle
 
 BUILDER = Builder(Host.load())
@@ -87,3 +90,17 @@ def test_draws_of_a_defence_are_drawn_anew() -> None:
 
     assert len(set(shown)) == 8
     assert told not in shown
+
+
+def test_what_counts_decisions_is_sent_classes_where_it_was_recognised() -> None:
+    """Rows between 0 and 1 were cut to 0, so that no answer told anything."""
+    data = LabelSet(labels=LABELS, class_names=("0", "1"), title="made", provenance="made")
+    board = AuditedBoard(scorer="sklearn", metric=BUILDER.build(Kind.METRIC, "recall", "test"))
+    found = likeness(board.computed(data), data, "a scorer")
+
+    (leak,) = audit_scorer(
+        found, data, builder=BUILDER, attacks=["simulate"], queries=200, rng=np.random.default_rng(1)
+    )
+
+    assert found.name == "recall"
+    assert leak.exact

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Entry, Log, Row
 from labelinf_scores.audit.log.files import Labels, Submission, is_number, natural
-from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings import HARD, Released, ScoredMetric, Totals
 
 __all__ = ["DeclaredTotals", "ScoredLog", "board_of", "log_of", "together"]
 
-_HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)
 
 Floats = NDArray[np.float64]
 
@@ -159,7 +158,7 @@ def _predicted(submissions: Sequence[Submission], said: DeclaredTotals, scored: 
         orders = {item.columns for item in submissions}
         names = next(iter(orders)) if len(orders) == 1 else tuple(sorted(submissions[0].columns, key=natural))
         return names if len(names) == said.n_classes else numbered
-    if scored.rows not in _HARD:
+    if scored.rows not in HARD:
         return numbered
     found = sorted({cell for item in submissions for cells in item.cells.values() for cell in cells}, key=natural)
     if len(found) == said.n_classes and all(not is_number(cell) or float(cell) % 1 == 0 for cell in found):
@@ -201,7 +200,7 @@ def _numbers(
     cells = [cell for (cell,) in rows]
     places = {float(name) if is_number(name) else name: float(at) for at, name in enumerate(classes)}
     keys = [float(cell) if is_number(cell) else cell for cell in cells]
-    if scored.rows not in _HARD:
+    if scored.rows not in HARD:
         return _floats(item, cells)
     if all(key in places for key in keys):
         return np.array([places[key] for key in keys])

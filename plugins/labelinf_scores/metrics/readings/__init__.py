@@ -1,5 +1,5 @@
 """Metrics: rows allowed, statistic, link, ties, and the error of the arithmetic, so that answers read backwards."""
 
-from labelinf_scores.metrics.readings.base import Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.base import HARD, Reading, Released, Rows, ScoredMetric, Totals
 
-__all__ = ["Reading", "Released", "Rows", "ScoredMetric", "Totals"]
+__all__ = ["HARD", "Reading", "Released", "Rows", "ScoredMetric", "Totals"]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Metric
 
-__all__ = ["UNIT", "Reading", "Released", "Rows", "ScoredMetric", "Totals", "exact", "no_classes"]
+__all__ = ["HARD", "UNIT", "Reading", "Released", "Rows", "ScoredMetric", "Totals", "exact", "no_classes"]
 
 UNIT = Fraction(1, 2**53)  #: u, the unit roundoff of doubles
 
@@ -70,6 +70,9 @@ class Rows(enum.Enum):
 
     COSTS = "costs of a loss"
     """What a row costs; the score is the mean, and attacks on that loss read it."""
+
+
+HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)  #: predictions are classes
 
 
 @attrs.frozen(kw_only=True)

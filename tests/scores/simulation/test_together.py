@@ -1,4 +1,4 @@
-"""What is read where an answer moves with many records: neighbours, orbits, a likely class, and what mends it."""
+"""What is read where an answer moves with many records: neighbours, orbits, one record at a time, and what mends it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from labelinf_scores.simulation.orbits import orbits
 from labelinf_scores.simulation.read import Read, read
 from labelinf_scores.simulation.simulator import Simulator
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values
-from labelinf_scores.simulation.window import Bases, Family, QueryPlan, likely
+from labelinf_scores.simulation.together import Together
+from labelinf_scores.simulation.window import Bases, Family, QueryPlan
 
 N = 20
 GROUPS = np.arange(N) % 4
@@ -47,17 +48,54 @@ def counted(score: Callable[[Any, Any], float], truth: Any, limit: int = 60_000)
     return read(game, ask, Numbers(), np.random.default_rng(1)), len(asked)
 
 
-def test_the_class_of_one_record_is_likely_where_an_answer_moves_with_all() -> None:
-    """AUC moves with the totals and all records between: a record at the top moves it up or down by its class."""
+def explained(y: Any, x: Any) -> float:
+    """R2; no number where all are alike."""
+    return float(1 - np.square(y - x).sum() / np.square(y - y.mean()).sum()) if np.ptp(y) else float("nan")
+
+
+def deviation(y: Any, x: Any) -> float:
+    """Mean over the classes of their mean absolute error."""
+    return float(np.mean([np.abs(x[y == k] - k).mean() for k in np.unique(y)]))
+
+
+@pytest.mark.parametrize("score", [explained, deviation], ids=["R2", "mean of classes"])
+def test_classes_are_read_one_record_at_a_time_where_an_answer_moves_with_sums_over_all(
+    score: Callable[[Any, Any], float],
+) -> None:
+    """Sums over all labels are the same in all answers, so that a query a record tells all labels."""
+    game = Simulator(score=score, n_records=40, n_classes=5, limit=20_000)
+    truth = np.random.default_rng(5).choice(5, 40, p=[0.3, 0.2, 0.1, 0.25, 0.15])
+
+    found = read(game, lambda x: score(truth, x), Numbers(low=0, high=4), np.random.default_rng(0))
+
+    assert found.labels.tolist() == truth.tolist()
+    assert found.confirmed
+
+
+def test_records_that_answer_alike_get_one_class_and_others_another() -> None:
     knowledge = known(area)
-    bases = Bases.of(Numbers(), N, knowledge.rng)
-    window = Hypotheses(places=np.array([3, 4]), values=np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
+    reading = Together(knowledge=knowledge, bases=Bases.of(Numbers(), N, knowledge.rng))
 
-    plan = likely(knowledge, bases, window, Family(base=0, kind="top"), 24)
+    off = reading.read(np.arange(N))
 
-    assert plan is not None
-    assert plan.share > 0.9
-    assert plan.asked(knowledge, window).values[:, 0].tolist() == [1, 1]
+    assert off == 0
+    assert knowledge.labels.tolist() == (np.arange(N) % 2).tolist()
+    assert len(knowledge.asked) == N + 1
+
+
+def test_a_label_that_no_answer_tells_is_not_read() -> None:
+    """Of two records one only is scored, whichever submission is asked: the other's label may be anything."""
+
+    def score(y: Any, x: Any) -> float:
+        return float(explained(y[1:], x[1:]) + (y[0] * x[0] > 9))
+
+    truth = np.random.default_rng(1).permutation(N) % 3
+    game = Simulator(score=score, n_records=N, n_classes=3, limit=20_000)
+
+    found = read(game, lambda x: score(truth, x), Numbers(low=0, high=2), np.random.default_rng(0))
+
+    assert found.labels[0] == -1
+    assert found.labels[1:].tolist() == truth[1:].tolist()
 
 
 def test_a_plan_that_rarely_moves_with_other_records_does_not_hold() -> None:
