@@ -435,6 +435,23 @@ def test_records_that_met_more_often_lose_their_last_passes_and_are_counted(
     assert told(fewer)["correct"] == told(whole)["correct"]
 
 
+@pytest.mark.parametrize("known", [(1,), (0, 1)])
+def test_an_id_that_stands_for_two_people_ties_nothing(
+    written: Written, asked: Asked, two: LabelSet, known: tuple[int, ...]
+) -> None:
+    """It joined both classes: all was 'proved unique' to be of the one with a known label, half of it wrong."""
+    folder = written(two)
+    arrays, lines = dict(np.load(folder / "run.npz")), (folder / "s.csv").read_text().split()
+    shown = " ".join(lines)
+    (folder / "s.csv").write_text("\n".join([lines[0], *(each for each in lines[1:] if int(each[-1]) in known)]))
+    one, *others = (name for name in np.unique(arrays["ids"]) if int(name[1:]) >= 32 and f"{name}," not in shown)
+    for other in others[:3]:  # of one class or the other
+        arrays["ids"][arrays["ids"] == other] = one
+    np.savez(folder / "run.npz", **arrays)
+    found = told(asked("--known", "s.csv", "--top", "linear", "--json"))
+    assert (found["certified"], found["correct"]) == (1.0, found["n_canaries"])
+
+
 @pytest.mark.parametrize("kind", ["bfloat16", "float16", "float32", "float64"])
 def test_every_kind_of_torch_is_recorded(tmp_path: Path, kind: str) -> None:
     torch = pytest.importorskip("torch")

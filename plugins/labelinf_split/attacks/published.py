@@ -78,8 +78,8 @@ class CutClusters(SplitAttack):
         points = unit(whitened(seen, n_classes - 1))
         runs = [lloyd(points, n_classes, rng) for _ in range(_RUNS)]
         clusters, _ = min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))
-        labels, _ = named(clusters, view.shots, n_classes)
-        return view.guess(labels, np.zeros(len(labels)))
+        names, _ = named(clusters, view.shots, n_classes)
+        return view.guess(names[clusters], np.zeros(len(clusters)))
 
 
 @attrs.frozen(kw_only=True)

@@ -23,7 +23,7 @@ from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
 __all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
 
 _CLEAR = 100
-_EPOCHS = 2  # that are solved for gradients: records have to meet again once
+_EPOCHS = 2  # that are looked at, at least: records have to meet again once
 _WORST = 0.1  # what rounding may come to behind that, as a share of what comes out
 _REPEATS = 1e-8  # what the square of a cosine may lack; random directions of two entries come so near in 1 of 10 000
 _LOOKED = 1000  # gradients of a step that are compared with one another
@@ -100,10 +100,13 @@ class LinearTop(SplitAttack):
 
 
 def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
-    """Return certified labels, ``ABSTAIN`` without, and what the certificate is worth."""
-    threat, sent, steps = view.threat, view.sent, view.n_steps
-    ties, worst, refused = Ties(len(view.features), steps, threat.n_classes), Solved.PROVED, 0
-    near, drawn = None, bool(np.isfinite(threat.label_epsilon))
+    """Return certified labels, ``ABSTAIN`` without, and what the certificate is worth.
+
+    Where records meet again, they have to be solved twice: who has another label then shows it.
+    """
+    threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
+    ties, worst, refused, met = Ties(n, steps, threat.n_classes), Solved.PROVED, 0, np.zeros(n)
+    near, drawn, again = None, bool(np.isfinite(threat.label_epsilon)), min(_EPOCHS, len(view.step))
     for step in range(steps):
         where = view.rows_of(step)
         if not len(where[0]) or refused == _PATIENCE:
@@ -116,10 +119,12 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         if fit is not None and fit.solved is not Solved.NONE:
             worst = fit.solved if worst is Solved.PROVED else worst
             ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
+            met[where[1][fit.sure]] += 1
         ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
-        if ended and (ties.names(view.shots)[view.targets] != ABSTAIN).all():
+        if ended and ((ties.names(view.shots) != ABSTAIN) & (met >= again))[view.targets].all():
             break
-    return ties.names(view.shots, drawn), "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
+    labels = np.where(met >= again, ties.names(view.shots, drawn), ABSTAIN)
+    return labels, "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
 
 
 def _by_signs(view: SplitView) -> Labels:
@@ -249,10 +254,10 @@ class NoiseSubspace(SplitAttack):
                 parted += line is not None
                 score = _energy(sent[where]) if line is None else np.where(line, -1.0, 1.0)
                 scores[where] = score - score.mean()
-        total = scores.sum(axis=0)
+        total, step = scores.sum(axis=0), np.maximum(view.step, 0)  # of what was left out the score is 0
         for _ in range(_TURNS):  # steps are turned round as the records' votes say
-            agreed = np.bincount(view.step.ravel(), (scores * total).ravel(), minlength=view.n_steps)
-            total = unit((scores * agreed[view.step]).sum(axis=0))
+            agreed = np.bincount(step.ravel(), (scores * total).ravel(), minlength=view.n_steps)
+            total = unit((scores * agreed[step]).sum(axis=0))
         means = view.of_class(total)
         labels = ((total > 0) == (means[1] > means[0])).astype(np.intp)
         return view.guess(labels, np.abs(total), steps_parted=parted / view.n_steps)

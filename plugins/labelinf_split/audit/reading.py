@@ -24,6 +24,7 @@ __all__ = ["read_run"]
 Arrays = dict[str, NDArray[Any]]
 
 _KINDS = {"embeddings": "f", "gradients": "f", "step": "iu", "ids": "iuU", "features": "f", "classes": "iuU"}
+_USUAL = 1.5  # times as many rows as most ids have; two people have twice as many
 _NEEDED, _ROWS = tuple(_KINDS)[:4], tuple(_KINDS)[:5]
 
 
@@ -57,6 +58,8 @@ def read_run(
         width=width,
         precision="double" if seen["gradients"].dtype.itemsize > 4 else "single",
     )
+    step = np.unique(seen["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp)
+    step[:, _doubtful(arrays)] = -1
     threat = SplitThreat(
         n_records=len(labels),
         n_classes=len(classes),
@@ -70,7 +73,7 @@ def read_run(
         threat=threat,
         embeddings=seen["embeddings"],
         gradients=seen["gradients"],
-        step=np.unique(seen["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp),
+        step=step,
         features=seen.get("features", seen["embeddings"])[0],  # sent before the record's own label was ever used
         targets=targets,
         shots=shots,
@@ -103,6 +106,19 @@ def _by_passes(arrays: Arrays) -> tuple[Arrays, int]:
     order = np.lexsort((arrays["step"], who))
     rows = order[np.cumsum(times) - times + np.arange(times.min())[:, None]]
     return {name: arrays[name][rows] for name in _ROWS if name in arrays}, len(order) - rows.size
+
+
+def _doubtful(arrays: Arrays) -> NDArray[np.bool_]:
+    """Return which ids may stand for two people: two different rows of a step, or far more rows than is usual."""
+    _, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
+    order = np.lexsort((arrays["step"], who))
+    one, next_one = order[:-1], order[1:]
+    twice = (who[one] == who[next_one]) & (arrays["step"][one] == arrays["step"][next_one])
+    sent = np.concatenate([arrays["embeddings"], arrays["gradients"]], axis=1)
+    twice &= (sent[one] != sent[next_one]).any(axis=1)
+    doubtful = times > _USUAL * np.median(times)
+    doubtful[who[one[twice]]] = True
+    return np.asarray(doubtful)
 
 
 def _column(path: str) -> dict[str, str]:
