@@ -73,7 +73,7 @@ def _lines(found: SplitAudit) -> Iterator[str]:
     stopped = "randomised response on labels, one draw a person, as proved" if found.epsilon else "no leak was found"
     yield from Answer(leaks=_headline(found), stopped=stopped).lines(80)
     yield ""
-    for reason in found.voids:
+    for reason in (*found.voids, *found.limits):
         yield from textwrap.wrap(f"{reason}.", 80)
     if found.claim is not None:
         yield f"Power against twice the claim, epsilon = {2 * found.claim:g}: {found.power:.1%}."

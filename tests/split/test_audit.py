@@ -344,6 +344,7 @@ def found(**more: Any) -> SplitAudit:
         (found(voids=("no",), claim=1.0, power=1.0, epsilon=0.5), AuditWord.VOID, Exit.INCONCLUSIVE),
         (found(claim=1.0, epsilon=1.5), AuditWord.REFUTED, Exit.FOUND),
         (found(claim=1.0, epsilon=0.5, power=0.96), AuditWord.WITHSTOOD, Exit.DONE),
+        (found(claim=1.0, epsilon=0.5, power=1.0, limits=("no",)), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),
         (found(claim=1.0, epsilon=0.5, power=0.9), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),
         (found(claim=1.0, power=0.96), AuditWord.UNSHOWN, Exit.INCONCLUSIVE),  # nothing carries a signal
     ],
@@ -433,6 +434,23 @@ def test_records_that_met_more_often_lose_their_last_passes_and_are_counted(
     fewer = asked(*more)
     assert "run.npz: 477 rows are left out, of records that met more often" in fewer.stderr
     assert told(fewer)["correct"] == told(whole)["correct"]
+
+
+def test_a_class_that_no_known_label_names_is_not_guessed_as_another(
+    written: Written, asked: Asked, four: LabelSet, two: LabelSet
+) -> None:
+    """A claim that was wholly false passed: records of that class were guessed as others, and counted."""
+    for data, known, found in ((two, "1", 1.0), (four, "012", 1.0), (four, "01", 0.5)):
+        folder = written(data, canaries=0.6)
+        first, *lines = (folder / "s.csv").read_text().split()
+        (folder / "s.csv").write_text("\n".join([first, *(line for line in lines if line[-1] in known)]))
+        np.savez(folder / "run.npz", **dict(np.load(folder / "run.npz")), classes=np.arange(data.n_classes))
+        said = told(asked("--known", "s.csv", "--top", "linear", "--epsilon", "1", "--json"))
+        assert said["correct"] == said["guesses"]
+        assert said["guesses"] / said["n_canaries"] == pytest.approx(found, abs=0.1)
+        assert said["limits"]
+        refused = asked("--known", "s.csv")
+        assert (refused.exit_code, "needs known labels of every class" in refused.stderr) == (Exit.INPUT, True)
 
 
 @pytest.mark.parametrize("known", [(1,), (0, 1)])

@@ -69,7 +69,10 @@ def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
 
 @attrs.frozen(kw_only=True)
 class LinearTop(SplitAttack):
-    """Solves steps one after the other until every canary has a name; by direction where no step can be solved."""
+    """Solves steps one after the other until every canary has a name; by direction where no step can be solved.
+
+    A class that no known label names is not guessed.
+    """
 
     named: ClassVar[bool] = False
 
@@ -91,10 +94,12 @@ class LinearTop(SplitAttack):
         if not found.any() and view.threat.n_classes == 2:
             labels, said = _by_signs(view), "none: signs, conditional on hard labels"
             found = labels[view.targets] != ABSTAIN
-        rest = CutDirection().run(view, rng)
+        rest = CutDirection()
+        left = view.guess(np.full_like(labels, ABSTAIN), np.zeros(len(labels)))  # no class is guessed as another
+        left = left if rest.unsupported_reason(view.threat) else rest.run(view, rng)
         return Guess(
-            labels=np.where(found, labels[view.targets], rest.labels),
-            confidence=np.where(found, 1e6, np.asarray(rest.confidence)),
+            labels=np.where(found, labels[view.targets], left.labels),
+            confidence=np.where(found, 1e6, np.asarray(left.confidence)),
             evidence={"certified": certified, "certificate": said if found.any() else Solved.NONE.value},
         )
 
@@ -254,10 +259,10 @@ class NoiseSubspace(SplitAttack):
                 parted += line is not None
                 score = _energy(sent[where]) if line is None else np.where(line, -1.0, 1.0)
                 scores[where] = score - score.mean()
-        total, step = scores.sum(axis=0), np.maximum(view.step, 0)  # of what was left out the score is 0
+        total, steps = scores.sum(axis=0), np.maximum(view.step, 0)  # of what was left out the score is 0
         for _ in range(_TURNS):  # steps are turned round as the records' votes say
-            agreed = np.bincount(step.ravel(), (scores * total).ravel(), minlength=view.n_steps)
-            total = unit((scores * agreed[step]).sum(axis=0))
+            agreed = np.bincount(steps.ravel(), (scores * total).ravel(), minlength=view.n_steps)
+            total = unit((scores * agreed[steps]).sum(axis=0))
         means = view.of_class(total)
         labels = ((total > 0) == (means[1] > means[0])).astype(np.intp)
         return view.guess(labels, np.abs(total), steps_parted=parted / view.n_steps)

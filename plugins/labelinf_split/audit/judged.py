@@ -35,8 +35,8 @@ class SplitAudit(AuditDecision):
     """The answer: guesses made, right ones, and those right of labels that were drawn afterwards (``placebo``).
 
     ``certified`` is the share of canaries whose labels gradients themselves prove, ``certificate`` what that is worth;
-    ``failed`` says what broke, ``voids`` why this is no audit. ``epsilon`` is proved; ``power`` is how probably as many
-    guesses refute a run that keeps labels as twice the ``claim`` allows.
+    ``failed`` says what broke, ``voids`` why this is no audit, ``limits`` why no claim passes. ``epsilon`` is proved;
+    ``power`` is how probably as many guesses refute a run that keeps labels as twice the ``claim`` allows.
     """
 
     attack: str
@@ -49,6 +49,7 @@ class SplitAudit(AuditDecision):
     certificate: str = "none"
     failed: str = ""
     voids: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     claim: float | None = None
     epsilon: float = 0.0
     power: float = 0.0
@@ -69,7 +70,8 @@ class SplitAudit(AuditDecision):
             return None
         if self.epsilon > self.claim:
             return AuditWord.REFUTED
-        return AuditWord.WITHSTOOD if self.epsilon > 0 and self.power >= _POWER else AuditWord.UNSHOWN
+        passes = self.epsilon > 0 and self.power >= _POWER and not self.limits
+        return AuditWord.WITHSTOOD if passes else AuditWord.UNSHOWN
 
 
 def audited(
@@ -100,6 +102,7 @@ def audited(
         found,
         attack=counted,
         voids=voids,
+        limits=tuple(_limits(view)),
         guesses=made,
         correct=correct,
         placebo=int((guess.labels == redrawn).sum()),
@@ -125,6 +128,13 @@ def _power(claim: float, made: int, n_classes: int) -> float:
     rights = range(made // n_classes, made + 1) if made else ()
     refuting = (right for right in rights if both_tails_p_value(right, made, claim, n_classes=n_classes) <= BETA)
     return next((p_value(right, made, label_dp_ceiling(2 * claim, n_classes)) for right in refuting), 0.0)
+
+
+def _limits(view: SplitView) -> Iterator[str]:
+    """Yield what keeps attacks from reading every label, as a limit of the audit and no merit of the run."""
+    n_classes = view.threat.n_classes
+    if without := sorted({*range(n_classes)} - {*view.shots[1].tolist()}) if view.threat.nameless else []:
+        yield f"No label is known of class {', '.join(str(k + 1) for k in without)} of {n_classes}, in their order"
 
 
 def _voids(view: SplitView, labels: Labels, counted: str, attack: SplitAttack) -> Iterator[str]:

@@ -68,6 +68,7 @@ def read_run(
         run=settings,
         width=width,
         n_training=n,
+        nameless=len(classes) - len(np.unique(shots[1])) if shots.size else 0,
     )
     view = SplitView(
         threat=threat,

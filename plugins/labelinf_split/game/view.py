@@ -47,6 +47,7 @@ class SplitThreat(ThreatModel):
         run: How both parties train, and what the feature party knows.
         width: Entries of an embedding, d.
         n_training: Records that are trained on, canaries first.
+        nameless: Classes of which no label is known, where labels of others are.
     """
 
     vocabulary: ClassVar[frozenset[type]] = frozenset(EFFECTS)
@@ -54,6 +55,7 @@ class SplitThreat(ThreatModel):
     run: SplitChannel
     width: int
     n_training: int = 1
+    nameless: int = 0
 
     @property
     def rounding(self) -> float:
@@ -174,6 +176,8 @@ class SplitAttack(Attack, abc.ABC):
             return "needs the gradients of a cut"
         if self.named and not threat.run.shots:
             return "needs some known labels"
+        if self.named and threat.nameless:
+            return "needs known labels of every class"
         return self.lacking(threat)
 
     def lacking(self, threat: SplitThreat) -> str:
