@@ -59,7 +59,7 @@ def split(
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")
     view, labels, left_out = read_run(**given)
     if left_out:
-        click.echo(f"labelinf: {given['run']}: {left_out} rows are left out, of records that met more often", err=True)
+        click.echo(f"labelinf: {given['run']}: {left_out} rows are left out, of ids that may be two people", err=True)
     found = audited(view, labels, attacks, claim=epsilon, seed=seed)
     words = {"word": found.word, "claimed": found.claimed, "status": found.status}
     tell(words | attrs.asdict(found), _lines(found), as_json=as_json)

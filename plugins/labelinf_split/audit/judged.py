@@ -135,6 +135,8 @@ def _limits(view: SplitView) -> Iterator[str]:
     n_classes = view.threat.n_classes
     if without := sorted({*range(n_classes)} - {*view.shots[1].tolist()}) if view.threat.nameless else []:
         yield f"No label is known of class {', '.join(str(k + 1) for k in without)} of {n_classes}, in their order"
+    if gone := int((view.step[:, view.targets] < 0).all(axis=0).sum()):
+        yield f"{gone} canaries are left out: their ids may stand for two people"
 
 
 def _voids(view: SplitView, labels: Labels, counted: str, attack: SplitAttack) -> Iterator[str]:

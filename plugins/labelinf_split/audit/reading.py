@@ -58,8 +58,6 @@ def read_run(
         width=width,
         precision="double" if seen["gradients"].dtype.itemsize > 4 else "single",
     )
-    step = np.unique(seen["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp)
-    step[:, _doubtful(arrays)] = -1
     threat = SplitThreat(
         n_records=len(labels),
         n_classes=len(classes),
@@ -74,7 +72,7 @@ def read_run(
         threat=threat,
         embeddings=seen["embeddings"],
         gradients=seen["gradients"],
-        step=step,
+        step=seen["step"],
         features=seen.get("features", seen["embeddings"])[0],  # sent before the record's own label was ever used
         targets=targets,
         shots=shots,
@@ -102,24 +100,23 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
 
 
 def _by_passes(arrays: Arrays) -> tuple[Arrays, int]:
-    """Return what has rows by pass and record, as many passes as the rarest record has, and how many rows are more."""
+    """Return what has rows by pass and record, step -1 where there is none, and how many rows are left out.
+
+    These are of ids that may stand for two people: two different rows of a step, or far more rows than most have.
+    """
     _, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
     order = np.lexsort((arrays["step"], who))
-    rows = order[np.cumsum(times) - times + np.arange(times.min())[:, None]]
-    return {name: arrays[name][rows] for name in _ROWS if name in arrays}, len(order) - rows.size
-
-
-def _doubtful(arrays: Arrays) -> NDArray[np.bool_]:
-    """Return which ids may stand for two people: two different rows of a step, or far more rows than is usual."""
-    _, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
-    order = np.lexsort((arrays["step"], who))
-    one, next_one = order[:-1], order[1:]
-    twice = (who[one] == who[next_one]) & (arrays["step"][one] == arrays["step"][next_one])
-    sent = np.concatenate([arrays["embeddings"], arrays["gradients"]], axis=1)
-    twice &= (sent[one] != sent[next_one]).any(axis=1)
-    doubtful = times > _USUAL * np.median(times)
+    one, after = order[:-1], order[1:]
+    differ = [(arrays[name][one] != arrays[name][after]).any(axis=1) for name in ("embeddings", "gradients")]
+    twice = (who[one] == who[after]) & (arrays["step"][one] == arrays["step"][after]) & np.logical_or(*differ)
+    doubtful = times > _USUAL * np.quantile(times, 0.75)
     doubtful[who[one[twice]]] = True
-    return np.asarray(doubtful)
+    passed = np.arange(times[~doubtful].max(initial=1))[:, None]
+    rows = order[np.cumsum(times) - times + np.minimum(passed, times - 1)]
+    seen = {name: arrays[name][rows] for name in _ROWS if name in arrays}
+    steps = np.unique(seen["step"], return_inverse=True)[1].reshape(rows.shape)
+    seen["step"] = np.where((passed < times) & ~doubtful, steps, -1)
+    return seen, int(times[doubtful].sum())
 
 
 def _column(path: str) -> dict[str, str]:

@@ -97,9 +97,9 @@ class SplitView:
 
     Attributes:
         threat: What is public.
-        embeddings: What it sent, shape ``(T, n, d)``.
+        embeddings: What it sent, shape ``(T, n, d)``; what it sent last, where a record passes no more.
         gradients: What it was sent for every record, of the record's own loss, shape ``(T, n, d)``; None if encrypted.
-        step: In which step, shape ``(T, n)``; numbered from 0, -1 where a record was left out.
+        step: In which step, shape ``(T, n)``; numbered from 0, -1 where a record is left out or passes no more.
         features: Its own features, shape ``(n, p)``.
         targets: Rows of the canaries, shape ``(m,)``.
         shots: Rows whose labels it knows, and these labels, shape ``(2, s)``.
@@ -119,9 +119,14 @@ class SplitView:
 
     @property
     def sent(self) -> Floats:
-        """The gradients in double precision, shape ``(T, n, d)``; there must be some."""
+        """The gradients in double precision, shape ``(T, n, d)``, 0 where there is none; there must be some."""
         assert self.gradients is not None  # an attack that needs them says so in unsupported_reason
-        return np.asarray(self.gradients, dtype=np.float64)
+        return np.where(self.passed[:, :, None], self.gradients, 0).astype(np.float64)
+
+    @property
+    def passed(self) -> NDArray[np.bool_]:
+        """Which records passed in which of the T epochs, shape ``(T, n)``."""
+        return np.asarray(self.step >= 0)
 
     @property
     def n_steps(self) -> int:
