@@ -359,6 +359,7 @@ class Tensor:
 
     def __init__(self, values: Any) -> None:
         self.values, self.hooks, self.requires_grad = np.asarray(values), list[Any](), True
+        self.copies = list[Tensor]()
 
     @property
     def dtype(self) -> Any:
@@ -366,6 +367,13 @@ class Tensor:
 
     def register_hook(self, hook: Any) -> None:
         self.hooks.append(hook)
+
+    def clone(self) -> Tensor:
+        self.copies.append(Tensor(self.values))
+        return self.copies[-1]
+
+    def retain_grad(self) -> None:
+        assert self.requires_grad
 
     def detach(self) -> Tensor:
         return self
@@ -384,7 +392,7 @@ def test_the_recorder_writes_what_the_audit_reads(tmp_path: Path, asked: Asked, 
     for step in range(view.n_steps):
         where = view.rows_of(step)
         z = Tensor(view.embeddings[where])
-        assert recorder(z, where[1]) is z
+        assert recorder(z, where[1]) is z.copies[0]
         z.hooks[0](Tensor(view.sent[where].astype(np.float32) / len(where[0])))
     recorder.save(str(tmp_path / "run.npz"), classes=np.array(["0", "1"]))
     saved, where = np.load(tmp_path / "run.npz"), np.argsort(view.step, axis=None, kind="stable")
@@ -519,9 +527,37 @@ def test_every_kind_of_torch_is_recorded(tmp_path: Path, kind: str) -> None:
     recorder(bottom(x), torch.arange(8)).sum().backward()
     recorder.save(str(tmp_path / "run.npz"))
     saved = np.load(tmp_path / "run.npz")
-    assert saved["gradients"].dtype == np.dtype("float32" if kind == "bfloat16" else kind)
+    assert saved["gradients"].dtype == np.dtype("float64" if kind == "float64" else "float32")
     assert saved["gradients"].shape == (8, 4)
     assert (saved["gradients"] == 8).all()
+
+
+def test_half_precision_does_not_overflow(tmp_path: Path) -> None:
+    """Of the batch's size times a scaled gradient came infinity, and the whole run was refused."""
+    recorder, half = CutRecorder(), np.full((32, 2), 6e4, dtype=np.float16)
+    recorder.keep(half, half, np.arange(32))
+    recorder.save(str(tmp_path / "run.npz"))
+    assert np.load(tmp_path / "run.npz")["gradients"] == pytest.approx(32 * 6e4, rel=1e-3)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_defence_that_is_a_hook_is_recorded(tmp_path: Path, when: str) -> None:
+    """Set after the recorder it was not seen, and the clean gradient was audited."""
+    torch = pytest.importorskip("torch")
+    recorder, bottom, released = CutRecorder(), torch.nn.Linear(3, 4), torch.randn(8, 4)
+    z = bottom(torch.randn(8, 3))
+    for name in ("before", "recorder", "after"):
+        if name == when:
+            z.register_hook(lambda _: released)
+        z = recorder(z, torch.arange(8)) if name == "recorder" else z
+    torch.relu_(z).sum().backward()
+    recorder.save(str(tmp_path / "run.npz"))
+    assert np.allclose(np.load(tmp_path / "run.npz")["gradients"], 8 * released.numpy())
+    assert bottom.bias.grad.numpy() == pytest.approx(released.numpy().sum(axis=0), rel=1e-4)
+    leaf = torch.randn(8, 4, requires_grad=True)
+    passed = recorder(leaf, torch.arange(8))
+    (3 * passed).sum().backward()
+    assert (passed.grad == 3).all()
 
 
 def test_torch_is_recorded(tmp_path: Path) -> None:
