@@ -243,26 +243,18 @@ class Ties:
         names, several = named(pieces, shots, self._k)
         torn = np.isin(np.arange(len(names)), steps[_again(steps)])
         names[torn] = -1
-        if not drawn:
-            false = (several & ~torn).any()
-            names = np.full_like(names, -1) if false else self._by_elimination(names, steps, torn)
-        return names[pieces[: self._n]]
-
-    def _by_elimination(self, names: Labels, steps: Labels, torn: NDArray[np.bool_]) -> Labels:
-        """Return names of pieces, those too that alone have none in a step; none at all if these disagree."""
-        while not _clash(said := names[steps]):
+        while not drawn:
+            said = names[steps]
             without = said < 0
+            if (several & ~torn).any() or (_again(said) & ~without).any():
+                names[:] = -1
             rows, last = np.nonzero(without & ~torn[steps] & (without.sum(axis=1, keepdims=True) == 1))
-            if not rows.size:
-                return names
+            if not rows.size or (names < 0).all():
+                break
             names[steps[rows, last]] = self._k * (self._k - 1) // 2 - said[rows].clip(0).sum(axis=1)
-        return np.full_like(names, -1)
+        return names[pieces[: self._n]]
 
 
 def _again(rows: Labels) -> NDArray[np.bool_]:
     """Return which entries stand in their row more than once."""
     return np.asarray((rows[:, :, None] == rows[:, None]).sum(axis=2) > 1)
-
-
-def _clash(names: Labels) -> bool:
-    return bool((_again(names) & (names >= 0)).any())

@@ -31,7 +31,7 @@ METHODS: tuple[_Method, ...] = get_args(_Method)
 
 def _directions(view: SplitView) -> Floats:
     """Return the direction of every record's mean gradient, epochs of like lengths, shape ``(n, d)``; 0 without one."""
-    sent, passed = view.sent[: view.threat.shown_epochs], view.passed[: view.threat.shown_epochs]
+    sent, passed = view.sent[: view.threat.shown_epochs], view.step[: view.threat.shown_epochs] >= 0
     typical = np.linalg.norm(sent, axis=2).sum(axis=1) / np.maximum(passed.sum(axis=1), 1)
     return unit((sent / np.maximum(typical, 1e-300)[:, None, None]).mean(axis=0))
 
@@ -42,7 +42,7 @@ class CutNorm(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        sent, passed = view.sent[: view.threat.shown_epochs], view.passed[: view.threat.shown_epochs]
+        sent, passed = view.sent[: view.threat.shown_epochs], view.step[: view.threat.shown_epochs] >= 0
         logs = np.log(np.maximum(np.linalg.norm(sent, axis=2), 1e-300)) * passed
         length = logs.sum(axis=0) / np.maximum(passed.sum(axis=0), 1)
         return view.nearest(np.nan_to_num(-np.abs(length[:, None] - view.of_class(length)), nan=-1e300))

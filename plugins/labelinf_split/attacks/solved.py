@@ -69,10 +69,7 @@ def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
 
 @attrs.frozen(kw_only=True)
 class LinearTop(SplitAttack):
-    """Solves steps one after the other until every canary has a name; by direction where no step can be solved.
-
-    A class that no known label names is not guessed.
-    """
+    """Solves steps one after the other until every canary has a name; others by direction, if all classes have one."""
 
     named: ClassVar[bool] = False
 

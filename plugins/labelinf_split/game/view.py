@@ -121,12 +121,7 @@ class SplitView:
     def sent(self) -> Floats:
         """The gradients in double precision, shape ``(T, n, d)``, 0 where there is none; there must be some."""
         assert self.gradients is not None  # an attack that needs them says so in unsupported_reason
-        return np.where(self.passed[:, :, None], self.gradients, 0).astype(np.float64)
-
-    @property
-    def passed(self) -> NDArray[np.bool_]:
-        """Which records passed in which of the T epochs, shape ``(T, n)``."""
-        return np.asarray(self.step >= 0)
+        return np.where(self.step[:, :, None] >= 0, self.gradients, 0).astype(np.float64)
 
     @property
     def n_steps(self) -> int:
