@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
+from scipy import special
 from scipy.special import softmax
 
 from labelinf_core.cli import main
@@ -23,7 +24,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
 from labelinf_split.attacks.published import CutDirection
 from labelinf_split.attacks.solved import LinearTop, NoiseSubspace, on_a_line
-from labelinf_split.audit.judged import SplitAudit, audited
+from labelinf_split.audit.judged import SplitAudit, _uniform, audited
 from labelinf_split.defences.certified import CutGaussian, CutLabelRr
 from labelinf_split.defences.published import Marvell
 from labelinf_split.game.view import Side, SplitView
@@ -208,6 +209,14 @@ def test_labels_that_are_not_uniform_are_no_audit(written: Written, asked: Asked
     result = asked("--known", "s.csv", "--top", "linear")
     assert "VOID" in result.stdout
     assert result.exit_code == Exit.INCONCLUSIVE
+
+
+def test_few_labels_of_many_classes_are_called_uniform_if_they_are() -> None:
+    """Five pairs among 50 of 1 000 classes come in 7 of 1 000 draws: by the chi-square they were void."""
+    pairs = np.concatenate([np.arange(45), np.arange(5)])
+    square = np.square(np.bincount(pairs, minlength=1000) - 0.05).sum() / 0.05
+    assert special.chdtrc(999, square) < 1e-3 < _uniform(pairs, 1000)
+    assert _uniform(np.zeros(20, dtype=np.intp), 2) <= 1e-3
 
 
 @pytest.mark.parametrize(

@@ -102,10 +102,7 @@ class LinearTop(SplitAttack):
 
 
 def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
-    """Return certified labels, ``ABSTAIN`` without, and what the certificate is worth.
-
-    Where records meet again, they have to be solved twice: who has another label then shows it.
-    """
+    """Return certified labels, solved twice where records meet again, ``ABSTAIN`` without, and what that is worth."""
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
     ties, worst, refused, met = Ties(n, steps, threat.n_classes), Solved.PROVED, 0, np.zeros(n)
     near, drawn, again = None, bool(np.isfinite(threat.label_epsilon)), min(_EPOCHS, len(view.step))

@@ -174,9 +174,7 @@ class SplitAttack(Attack, abc.ABC):
         """Why it cannot be played under ``threat``; what it lacks on this channel says :meth:`lacking`."""
         if not isinstance(threat, SplitThreat):
             return "needs the gradients of a cut"
-        if self.named and not threat.run.shots:
-            return "needs some known labels"
-        if self.named and threat.nameless:
+        if self.named and (threat.nameless or not threat.run.shots):
             return "needs known labels of every class"
         return self.lacking(threat)
 
