@@ -59,7 +59,7 @@ def split(
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")
     view, labels, left_out = read_run(**given)
     if left_out:
-        click.echo(f"labelinf: {given['run']}: {left_out} rows are left out, of records that met more often", err=True)
+        click.echo(f"labelinf: {given['run']}: {left_out} rows are left out, of ids that may be two people", err=True)
     found = audited(view, labels, attacks, claim=epsilon, seed=seed)
     words = {"word": found.word, "claimed": found.claimed, "status": found.status}
     tell(words | attrs.asdict(found), _lines(found), as_json=as_json)
@@ -73,7 +73,7 @@ def _lines(found: SplitAudit) -> Iterator[str]:
     stopped = "randomised response on labels, one draw a person, as proved" if found.epsilon else "no leak was found"
     yield from Answer(leaks=_headline(found), stopped=stopped).lines(80)
     yield ""
-    for reason in found.voids:
+    for reason in (*found.voids, *found.limits):
         yield from textwrap.wrap(f"{reason}.", 80)
     if found.claim is not None:
         yield f"Power against twice the claim, epsilon = {2 * found.claim:g}: {found.power:.1%}."

@@ -18,15 +18,18 @@ class CutRecorder:
         self._kept: list[tuple[Any, ...]] = []
 
     def __call__(self, z: Any, ids: Any) -> Any:
-        """Return embeddings as they are; their gradients are kept when the loss is propagated back, if it can be."""
-        if z.requires_grad:
-            shown, names = _copied(z), _copied(ids)
-            z.register_hook(lambda g: self.keep(shown, g, names))
-        return z
+        """Return a copy of embeddings; what comes back of it, whatever is hooked on it, is kept, if it can be."""
+        if not z.requires_grad:
+            return z
+        shown, names, passed = _copied(z), _copied(ids), z.clone()
+        z.register_hook(lambda g: self.keep(shown, g, names))
+        passed.retain_grad()  # for loops that read it
+        return passed
 
     def keep(self, z: Any, g: Any, ids: Any) -> None:
         """Keep a step of any framework: embeddings, what came back of the mean loss, both ``(B, d)``, and ids."""
-        self._kept.append((_copied(z), _copied(g) * len(z), np.full(len(z), len(self._kept)), _copied(ids)))
+        own = len(z) * _copied(g).astype(np.result_type(_copied(g), np.float32))  # half precision overflows
+        self._kept.append((_copied(z), own, np.full(len(z), len(self._kept)), _copied(ids)))
 
     def save(self, path: str, **more: Any) -> None:
         """Write ``run.npz``, a row for every record of every step; ``classes=`` names the classes.

@@ -204,21 +204,20 @@ def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[La
     return labels, centres
 
 
-def named(clusters: Labels, shots: Labels, n_classes: int) -> tuple[Labels, bool]:
-    """Return the class of every record, -1 where its cluster has no name, and whether a cluster has two names.
+def named(clusters: Labels, shots: Labels, n_classes: int) -> tuple[Labels, NDArray[np.bool_]]:
+    """Return the class of every cluster, -1 where it has no name, and whether it has two names.
 
     ``clusters``, shape ``(n,)``, are numbered from 0; of ``shots``, known records and their classes, most decide.
     """
     counts = np.zeros((clusters.max() + 1, n_classes), dtype=np.intp)
     np.add.at(counts, (clusters[shots[0]], shots[1]), 1)
-    names = np.where(counts.any(axis=1), counts.argmax(axis=1), -1)
-    return names[clusters], bool(((counts > 0).sum(axis=1) > 1).any())
+    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1), (counts > 0).sum(axis=1) > 1
 
 
 class Ties:
     """Records that are known to be of one class, whatever it is called: what every step says, put together.
 
-    Clusters of one of S steps have no names, but records that meet again carry them over.
+    Clusters of one of S steps have no names, but are of different classes; records that meet again carry both over.
     """
 
     def __init__(self, n_records: int, n_steps: int, n_classes: int) -> None:
@@ -232,11 +231,30 @@ class Ties:
     def names(self, shots: Labels, drawn: bool = False) -> Labels:
         """Return the class of every record, -1 where its piece has no name.
 
-        A piece with ``shots``, known records and their classes, of two classes shows that what was taken for granted is
-        false: then nothing has a name, unless trained labels are ``drawn`` and most shots decide.
+        A piece that holds two clusters of one step is torn: who is in it is not who, or of the class, that it was; it
+        has no name. Of others none has, if a piece has ``shots``, known records and their classes, of two classes, or
+        if two of one step are called the same. K - 1 names name the last. Where trained labels are ``drawn`` most shots
+        decide, and name no other piece.
         """
         pairs = np.concatenate(self._pairs, axis=1)
         graph = coo_array((np.ones(pairs.shape[1]), pairs), shape=(self._size, self._size))
-        pieces = connected_components(graph, directed=False)[1][: self._n].astype(np.intp)
-        names, torn = named(pieces, shots, self._k)
-        return np.full(self._n, -1) if torn and not drawn else names
+        pieces = connected_components(graph, directed=False)[1].astype(np.intp)
+        steps = pieces[self._n :].reshape(-1, self._k)
+        names, several = named(pieces, shots, self._k)
+        torn = np.isin(np.arange(len(names)), steps[_again(steps)])
+        names[torn] = -1
+        while not drawn:
+            said = names[steps]
+            without = said < 0
+            if (several & ~torn).any() or (_again(said) & ~without).any():
+                names[:] = -1
+            rows, last = np.nonzero(without & ~torn[steps] & (without.sum(axis=1, keepdims=True) == 1))
+            if not rows.size or (names < 0).all():
+                break
+            names[steps[rows, last]] = self._k * (self._k - 1) // 2 - said[rows].clip(0).sum(axis=1)
+        return names[pieces[: self._n]]
+
+
+def _again(rows: Labels) -> NDArray[np.bool_]:
+    """Return which entries stand in their row more than once."""
+    return np.asarray((rows[:, :, None] == rows[:, None]).sum(axis=2) > 1)

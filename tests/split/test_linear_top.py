@@ -19,6 +19,7 @@ from labelinf_core.contracts.components import ABSTAIN, LabelSet
 from labelinf_split.attacks.solved import LinearTop, cone_labels, line_sides
 from labelinf_split.defences.certified import CutLabelRr
 from labelinf_split.defences.published import CutLevels, CutSmoothing, IsoNoise, MaxNorm
+from labelinf_split.game.training import recorded
 from labelinf_split.game.view import SplitView
 from labelinf_split.recovery import Solved, Ties, level_of, own_sizes, solve_step
 
@@ -376,6 +377,29 @@ def test_pieces_are_named_only_where_known_labels_agree() -> None:
     assert ties.names(np.array([[0], [2]])).tolist() == [2, 2, -1, 2, -1, -1]
     assert ties.names(np.array([[0, 3], [2, 1]])).tolist() == [-1] * 6
     assert math.isfinite(len(ties.names(np.zeros((2, 0), dtype=np.intp))))
+
+
+def test_clusters_of_one_step_are_of_different_classes() -> None:
+    """Two of them in one piece contradict each other, whatever is known; K - 1 names name the last."""
+    ties, one = Ties(6, 2, 3), np.array([[0], [2]])
+    ties.join(0, np.array([0, 1, 2, 3]), np.array([0, 0, 1, 2]))
+    assert ties.names(np.array([[0, 2], [2, 0]])).tolist() == [2, 2, 0, 1, -1, -1]
+    assert ties.names(np.array([[0, 2], [2, 2]])).tolist() == [-1] * 6  # both are called the same
+    ties.join(1, np.array([0, 2, 3]), np.array([1, 1, 0]))
+    for drawn in (False, True):
+        assert ties.names(one, drawn).tolist() == [-1] * 6
+    assert ties.names(np.array([[3], [1]])).tolist() == [-1, -1, -1, 1, -1, -1]
+
+
+def test_labels_that_change_from_pass_to_pass_are_not_certified(played: Any, two: LabelSet) -> None:
+    """Half of the canaries came out wrong, 'proved unique', where known labels were of one class."""
+    run, planted = played(two)
+    one, other = run.view, recorded(run.view.threat, two, 1 - planted, 0).view
+    odd = np.arange(len(one.step))[:, None, None] % 2 == 1
+    sent = {name: np.where(odd, getattr(other, name), getattr(one, name)) for name in ("embeddings", "gradients")}
+    view = attrs.evolve(one, **sent, shots=one.shots[:, one.shots[1] == 1])
+    assert np.array_equal(one.step, other.step)
+    assert LinearTop().run(view, np.random.default_rng(0)).evidence["certified"] == 0
 
 
 @pytest.mark.parametrize("seed", range(6))

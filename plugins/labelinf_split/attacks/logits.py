@@ -71,6 +71,7 @@ class CutArgmin(SplitAttack):
         if not threat.run.label_features:
             soft = softmax(view.embeddings.astype(np.float64), axis=-1) - sent
             hard = np.eye(threat.n_classes)[soft[0].argmax(axis=1)]  # one and the same in all epochs
+            soft, hard = (each * (view.step[:, :, None] >= 0) for each in (soft, hard))
             clear = (np.abs(sent).max(axis=(0, 2)) >= _CLEAR * threat.rounding) & np.isinf(threat.label_epsilon)
             left, certified = -soft.sum(axis=0), clear & (np.abs(soft - hard).max(axis=(0, 2)) < threat.rounding)
         elif threat.facts.intact and not threat.facts.smoothing:

@@ -31,9 +31,9 @@ METHODS: tuple[_Method, ...] = get_args(_Method)
 
 def _directions(view: SplitView) -> Floats:
     """Return the direction of every record's mean gradient, epochs of like lengths, shape ``(n, d)``; 0 without one."""
-    sent = view.sent[: view.threat.shown_epochs]
-    typical = np.linalg.norm(sent, axis=2).mean(axis=1)[:, None, None]
-    return unit((sent / np.maximum(typical, 1e-300)).mean(axis=0))
+    sent, passed = view.sent[: view.threat.shown_epochs], view.step[: view.threat.shown_epochs] >= 0
+    typical = np.linalg.norm(sent, axis=2).sum(axis=1) / np.maximum(passed.sum(axis=1), 1)
+    return unit((sent / np.maximum(typical, 1e-300)[:, None, None]).mean(axis=0))
 
 
 @attrs.frozen(kw_only=True)
@@ -42,8 +42,9 @@ class CutNorm(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
-        lengths = np.linalg.norm(view.sent[: view.threat.shown_epochs], axis=2)
-        length = np.log(np.maximum(lengths, 1e-300)).mean(axis=0)
+        sent, passed = view.sent[: view.threat.shown_epochs], view.step[: view.threat.shown_epochs] >= 0
+        logs = np.log(np.maximum(np.linalg.norm(sent, axis=2), 1e-300)) * passed
+        length = logs.sum(axis=0) / np.maximum(passed.sum(axis=0), 1)
         return view.nearest(np.nan_to_num(-np.abs(length[:, None] - view.of_class(length)), nan=-1e300))
 
 
@@ -78,8 +79,8 @@ class CutClusters(SplitAttack):
         points = unit(whitened(seen, n_classes - 1))
         runs = [lloyd(points, n_classes, rng) for _ in range(_RUNS)]
         clusters, _ = min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))
-        labels, _ = named(clusters, view.shots, n_classes)
-        return view.guess(labels, np.zeros(len(labels)))
+        names, _ = named(clusters, view.shots, n_classes)
+        return view.guess(names[clusters], np.zeros(len(clusters)))
 
 
 @attrs.frozen(kw_only=True)

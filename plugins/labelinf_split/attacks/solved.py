@@ -23,7 +23,7 @@ from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
 __all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
 
 _CLEAR = 100
-_EPOCHS = 2  # that are solved for gradients: records have to meet again once
+_EPOCHS = 2  # that are looked at, at least: records have to meet again once
 _WORST = 0.1  # what rounding may come to behind that, as a share of what comes out
 _REPEATS = 1e-8  # what the square of a cosine may lack; random directions of two entries come so near in 1 of 10 000
 _LOOKED = 1000  # gradients of a step that are compared with one another
@@ -69,7 +69,7 @@ def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
 
 @attrs.frozen(kw_only=True)
 class LinearTop(SplitAttack):
-    """Solves steps one after the other until every canary has a name; by direction where no step can be solved."""
+    """Solves steps one after the other until every canary has a name; others by direction, if all classes have one."""
 
     named: ClassVar[bool] = False
 
@@ -91,19 +91,21 @@ class LinearTop(SplitAttack):
         if not found.any() and view.threat.n_classes == 2:
             labels, said = _by_signs(view), "none: signs, conditional on hard labels"
             found = labels[view.targets] != ABSTAIN
-        rest = CutDirection().run(view, rng)
+        rest = CutDirection()
+        left = view.guess(np.full_like(labels, ABSTAIN), np.zeros(len(labels)))  # no class is guessed as another
+        left = left if rest.unsupported_reason(view.threat) else rest.run(view, rng)
         return Guess(
-            labels=np.where(found, labels[view.targets], rest.labels),
-            confidence=np.where(found, 1e6, np.asarray(rest.confidence)),
+            labels=np.where(found, labels[view.targets], left.labels),
+            confidence=np.where(found, 1e6, np.asarray(left.confidence)),
             evidence={"certified": certified, "certificate": said if found.any() else Solved.NONE.value},
         )
 
 
 def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
-    """Return certified labels, ``ABSTAIN`` without, and what the certificate is worth."""
-    threat, sent, steps = view.threat, view.sent, view.n_steps
-    ties, worst, refused = Ties(len(view.features), steps, threat.n_classes), Solved.PROVED, 0
-    near, drawn = None, bool(np.isfinite(threat.label_epsilon))
+    """Return certified labels, solved twice where records meet again, ``ABSTAIN`` without, and what that is worth."""
+    threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
+    ties, worst, refused, met = Ties(n, steps, threat.n_classes), Solved.PROVED, 0, np.zeros(n)
+    near, drawn, again = None, bool(np.isfinite(threat.label_epsilon)), min(_EPOCHS, len(view.step))
     for step in range(steps):
         where = view.rows_of(step)
         if not len(where[0]) or refused == _PATIENCE:
@@ -116,10 +118,12 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         if fit is not None and fit.solved is not Solved.NONE:
             worst = fit.solved if worst is Solved.PROVED else worst
             ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
+            met[where[1][fit.sure]] += 1
         ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
-        if ended and (ties.names(view.shots)[view.targets] != ABSTAIN).all():
+        if ended and ((ties.names(view.shots) != ABSTAIN) & (met >= again))[view.targets].all():
             break
-    return ties.names(view.shots, drawn), "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
+    labels = np.where(met >= again, ties.names(view.shots, drawn), ABSTAIN)
+    return labels, "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
 
 
 def _by_signs(view: SplitView) -> Labels:
@@ -249,10 +253,10 @@ class NoiseSubspace(SplitAttack):
                 parted += line is not None
                 score = _energy(sent[where]) if line is None else np.where(line, -1.0, 1.0)
                 scores[where] = score - score.mean()
-        total = scores.sum(axis=0)
+        total, steps = scores.sum(axis=0), np.maximum(view.step, 0)  # of what was left out the score is 0
         for _ in range(_TURNS):  # steps are turned round as the records' votes say
-            agreed = np.bincount(view.step.ravel(), (scores * total).ravel(), minlength=view.n_steps)
-            total = unit((scores * agreed[view.step]).sum(axis=0))
+            agreed = np.bincount(steps.ravel(), (scores * total).ravel(), minlength=view.n_steps)
+            total = unit((scores * agreed[steps]).sum(axis=0))
         means = view.of_class(total)
         labels = ((total > 0) == (means[1] > means[0])).astype(np.intp)
         return view.guess(labels, np.abs(total), steps_parted=parted / view.n_steps)

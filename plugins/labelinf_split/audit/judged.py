@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 import numpy as np
-from scipy import special
 
 from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.components import ABSTAIN, Guess
@@ -35,8 +34,8 @@ class SplitAudit(AuditDecision):
     """The answer: guesses made, right ones, and those right of labels that were drawn afterwards (``placebo``).
 
     ``certified`` is the share of canaries whose labels gradients themselves prove, ``certificate`` what that is worth;
-    ``failed`` says what broke, ``voids`` why this is no audit. ``epsilon`` is proved; ``power`` is how probably as many
-    guesses refute a run that keeps labels as twice the ``claim`` allows.
+    ``failed`` says what broke, ``voids`` why this is no audit, ``limits`` why no claim passes. ``epsilon`` is proved;
+    ``power`` is how probably as many guesses refute a run that keeps labels as twice the ``claim`` allows.
     """
 
     attack: str
@@ -49,6 +48,7 @@ class SplitAudit(AuditDecision):
     certificate: str = "none"
     failed: str = ""
     voids: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
     claim: float | None = None
     epsilon: float = 0.0
     power: float = 0.0
@@ -69,7 +69,8 @@ class SplitAudit(AuditDecision):
             return None
         if self.epsilon > self.claim:
             return AuditWord.REFUTED
-        return AuditWord.WITHSTOOD if self.epsilon > 0 and self.power >= _POWER else AuditWord.UNSHOWN
+        passes = self.epsilon > 0 and self.power >= _POWER and not self.limits
+        return AuditWord.WITHSTOOD if passes else AuditWord.UNSHOWN
 
 
 def audited(
@@ -100,6 +101,7 @@ def audited(
         found,
         attack=counted,
         voids=voids,
+        limits=tuple(_limits(view)),
         guesses=made,
         correct=correct,
         placebo=int((guess.labels == redrawn).sum()),
@@ -127,14 +129,29 @@ def _power(claim: float, made: int, n_classes: int) -> float:
     return next((p_value(right, made, label_dp_ceiling(2 * claim, n_classes)) for right in refuting), 0.0)
 
 
+def _uniform(labels: Labels, n_classes: int) -> float:
+    """Return how probably uniform labels are as uneven, by simulation: few of many classes follow no chi-square."""
+    drawn = np.random.default_rng(0).multinomial(labels.size, [1 / n_classes] * n_classes, size=5000)
+    uneven = np.square(drawn).sum(axis=1) >= np.square(np.bincount(labels)).sum()
+    return float((1 + uneven.sum()) / (1 + uneven.size))
+
+
+def _limits(view: SplitView) -> Iterator[str]:
+    """Yield what keeps attacks from reading every label, as a limit of the audit and no merit of the run."""
+    n_classes = view.threat.n_classes
+    if without := sorted({*range(n_classes)} - {*view.shots[1].tolist()}) if view.threat.nameless else []:
+        yield f"No label is known of class {', '.join(str(k + 1) for k in without)} of {n_classes}, in their order"
+    if gone := int((view.step[:, view.targets] < 0).all(axis=0).sum()):
+        yield f"{gone} canaries are left out: their ids may stand for two people"
+
+
 def _voids(view: SplitView, labels: Labels, counted: str, attack: SplitAttack) -> Iterator[str]:
     """Yield why the labels are not what every number takes them for.
 
     Controls see no gradients, and the embeddings that were sent before a record's own label was ever used.
     """
-    n_classes, expected = view.threat.n_classes, labels.size / view.threat.n_classes
-    square = float((np.square(np.bincount(labels, minlength=n_classes) - expected) / expected).sum())
-    if (p := float(special.chdtrc(n_classes - 1, square))) <= _IMPROBABLE:
+    n_classes = view.threat.n_classes
+    if (p := _uniform(labels, n_classes)) <= _IMPROBABLE:
         yield f"the canaries' labels are not uniform over the classes (p = {p:.1g})"
     first = np.broadcast_to(view.embeddings[:1], view.embeddings.shape)
     alone = attrs.evolve(view.threat, run=attrs.evolve(view.threat.run, label_features=False))

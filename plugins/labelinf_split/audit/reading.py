@@ -24,6 +24,7 @@ __all__ = ["read_run"]
 Arrays = dict[str, NDArray[Any]]
 
 _KINDS = {"embeddings": "f", "gradients": "f", "step": "iu", "ids": "iuU", "features": "f", "classes": "iuU"}
+_USUAL = 1.5  # times as many rows as most ids have; two people have twice as many
 _NEEDED, _ROWS = tuple(_KINDS)[:4], tuple(_KINDS)[:5]
 
 
@@ -65,12 +66,13 @@ def read_run(
         run=settings,
         width=width,
         n_training=n,
+        nameless=len(classes) - len(np.unique(shots[1])) if shots.size else 0,
     )
     view = SplitView(
         threat=threat,
         embeddings=seen["embeddings"],
         gradients=seen["gradients"],
-        step=np.unique(seen["step"], return_inverse=True)[1].reshape(epochs, n).astype(np.intp),
+        step=seen["step"],
         features=seen.get("features", seen["embeddings"])[0],  # sent before the record's own label was ever used
         targets=targets,
         shots=shots,
@@ -98,11 +100,23 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
 
 
 def _by_passes(arrays: Arrays) -> tuple[Arrays, int]:
-    """Return what has rows by pass and record, as many passes as the rarest record has, and how many rows are more."""
+    """Return what has rows by pass and record, step -1 where there is none, and how many rows are left out.
+
+    These are of ids that may stand for two people: two different rows of a step, or far more rows than most have.
+    """
     _, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
     order = np.lexsort((arrays["step"], who))
-    rows = order[np.cumsum(times) - times + np.arange(times.min())[:, None]]
-    return {name: arrays[name][rows] for name in _ROWS if name in arrays}, len(order) - rows.size
+    one, after = order[:-1], order[1:]
+    differ = [(arrays[name][one] != arrays[name][after]).any(axis=1) for name in ("embeddings", "gradients")]
+    twice = (who[one] == who[after]) & (arrays["step"][one] == arrays["step"][after]) & np.logical_or(*differ)
+    doubtful = times > _USUAL * np.quantile(times, 0.75)
+    doubtful[who[one[twice]]] = True
+    passed = np.arange(times[~doubtful].max(initial=1))[:, None]
+    rows = order[np.cumsum(times) - times + np.minimum(passed, times - 1)]
+    seen = {name: arrays[name][rows] for name in _ROWS if name in arrays}
+    steps = np.unique(seen["step"], return_inverse=True)[1].reshape(rows.shape)
+    seen["step"] = np.where((passed < times) & ~doubtful, steps, -1)
+    return seen, int(times[doubtful].sum())
 
 
 def _column(path: str) -> dict[str, str]:

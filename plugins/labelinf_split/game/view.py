@@ -47,6 +47,7 @@ class SplitThreat(ThreatModel):
         run: How both parties train, and what the feature party knows.
         width: Entries of an embedding, d.
         n_training: Records that are trained on, canaries first.
+        nameless: Classes of which no label is known, where labels of others are.
     """
 
     vocabulary: ClassVar[frozenset[type]] = frozenset(EFFECTS)
@@ -54,6 +55,7 @@ class SplitThreat(ThreatModel):
     run: SplitChannel
     width: int
     n_training: int = 1
+    nameless: int = 0
 
     @property
     def rounding(self) -> float:
@@ -95,9 +97,9 @@ class SplitView:
 
     Attributes:
         threat: What is public.
-        embeddings: What it sent, shape ``(T, n, d)``.
+        embeddings: What it sent, shape ``(T, n, d)``; what it sent last, where a record passes no more.
         gradients: What it was sent for every record, of the record's own loss, shape ``(T, n, d)``; None if encrypted.
-        step: In which step, shape ``(T, n)``; numbered from 0, -1 where a record was left out.
+        step: In which step, shape ``(T, n)``; numbered from 0, -1 where a record is left out or passes no more.
         features: Its own features, shape ``(n, p)``.
         targets: Rows of the canaries, shape ``(m,)``.
         shots: Rows whose labels it knows, and these labels, shape ``(2, s)``.
@@ -117,9 +119,9 @@ class SplitView:
 
     @property
     def sent(self) -> Floats:
-        """The gradients in double precision, shape ``(T, n, d)``; there must be some."""
+        """The gradients in double precision, shape ``(T, n, d)``, 0 where there is none; there must be some."""
         assert self.gradients is not None  # an attack that needs them says so in unsupported_reason
-        return np.asarray(self.gradients, dtype=np.float64)
+        return np.where(self.step[:, :, None] >= 0, self.gradients, 0).astype(np.float64)
 
     @property
     def n_steps(self) -> int:
@@ -172,8 +174,8 @@ class SplitAttack(Attack, abc.ABC):
         """Why it cannot be played under ``threat``; what it lacks on this channel says :meth:`lacking`."""
         if not isinstance(threat, SplitThreat):
             return "needs the gradients of a cut"
-        if self.named and not threat.run.shots:
-            return "needs some known labels"
+        if self.named and (threat.nameless or not threat.run.shots):
+            return "needs known labels of every class"
         return self.lacking(threat)
 
     def lacking(self, threat: SplitThreat) -> str:
