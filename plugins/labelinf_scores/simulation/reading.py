@@ -30,7 +30,7 @@ from labelinf_scores.simulation.simulator import (
     differing,
 )
 from labelinf_scores.simulation.statistics import Hypotheses
-from labelinf_scores.simulation.together import Together
+from labelinf_scores.simulation.together import JointReading
 from labelinf_scores.simulation.window import Bases, Family, QueryPlan, planned
 
 __all__ = ["Reader"]
@@ -92,7 +92,7 @@ class Reader:
     failed: dict[Family, int] = attrs.field(factory=dict)
     way: str = ""
     vain: int = 0
-    together: Together = attrs.field(init=False)
+    together: JointReading = attrs.field(init=False)
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
     silent: set[int] = attrs.field(factory=set)
@@ -100,7 +100,7 @@ class Reader:
     log: list[str] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.together = Together(knowledge=self.knowledge, bases=self.bases)
+        self.together = JointReading(knowledge=self.knowledge, bases=self.bases)
 
     @classmethod
     def of(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader:

@@ -20,7 +20,7 @@ from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.simulator import Labels, Submission, differing
 from labelinf_scores.simulation.window import Bases
 
-__all__ = ["Move", "Together"]
+__all__ = ["Move", "JointReading"]
 
 Floats = NDArray[np.float64]
 _CLASSES = 6  # of a record, that are to be told apart
@@ -54,7 +54,7 @@ class Move:
 
 
 @attrs.define(kw_only=True, eq=False)
-class Together:
+class JointReading:
     """Reads the labels of all records that are open, in as many queries and one.
 
     Attributes:

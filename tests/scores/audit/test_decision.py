@@ -108,8 +108,11 @@ def test_a_board_whose_noise_grows_with_the_score_is_never_passed(seed: int) -> 
 
 
 @pytest.mark.parametrize("scorer", [unheard_of, constant])
-def test_a_function_alone_passes_only_where_its_answers_hold_too_few_bits(scorer: Scorer) -> None:
-    found = decided(scorer, MANY, queries=2, gain="5%", attacks=["prime-blocks"])
+def test_a_function_passes_only_behind_a_stage_whose_answers_hold_too_few_bits(scorer: Scorer) -> None:
+    """Alone it may answer with a text that holds every label."""
+    assert decided(scorer, MANY, queries=2, gain="5%", attacks=["prime-blocks"]).status == 3
+    limited = ["query-limit(queries=2)"]
+    found = decided(scorer, MANY, queries=2, gain="5%", attacks=["prime-blocks"], defences=limited)
     assert found.status == 0
     assert found.proof is not None
     assert 0.04 < (found.proof.gain or 0) <= 0.05

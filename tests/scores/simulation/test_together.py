@@ -14,7 +14,7 @@ from labelinf_scores.simulation.orbits import orbits
 from labelinf_scores.simulation.read import Read, read
 from labelinf_scores.simulation.simulator import Simulator
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values
-from labelinf_scores.simulation.together import Together
+from labelinf_scores.simulation.together import JointReading
 from labelinf_scores.simulation.window import Bases, Family, QueryPlan
 
 N = 20
@@ -74,7 +74,7 @@ def test_classes_are_read_one_record_at_a_time_where_an_answer_moves_with_sums_o
 
 def test_records_that_answer_alike_get_one_class_and_others_another() -> None:
     knowledge = known(area)
-    reading = Together(knowledge=knowledge, bases=Bases.of(Numbers(), N, knowledge.rng))
+    reading = JointReading(knowledge=knowledge, bases=Bases.of(Numbers(), N, knowledge.rng))
 
     off = reading.read(np.arange(N))
 
