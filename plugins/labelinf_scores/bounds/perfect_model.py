@@ -74,7 +74,12 @@ def _apart(facts: ScoreThreat, perfect: float) -> Iterator[BoundValue]:
     seen = ever_seen(facts)
     if seen < 1:
         value = seen * (1 - perfect)
-        yield _line(perfect, value, "t (1 - p*)", f"t = {seen:.2%} of the records scored, on average over which; counts are unknown")
+        yield _line(
+            perfect,
+            value,
+            "t (1 - p*)",
+            f"t = {seen:.2%} of the records scored, on average over which; counts are unknown",
+        )
 
 
 def _line(perfect: float, value: float, formula: str, conditions: str) -> BoundValue:

@@ -20,7 +20,7 @@ from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.simulator import Labels, Submission, differing
 from labelinf_scores.simulation.window import Bases
 
-__all__ = ["Move", "JointReading"]
+__all__ = ["JointReading", "Move"]
 
 Floats = NDArray[np.float64]
 _CLASSES = 6  # of a record, that are to be told apart
