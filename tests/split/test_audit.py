@@ -582,3 +582,17 @@ def test_torch_is_recorded(tmp_path: Path) -> None:
     saved = np.load(tmp_path / "run.npz")
     q = torch.softmax(top(torch.tensor(saved["embeddings"])), dim=1).detach().numpy() - np.eye(2)[y[saved["ids"]]]
     assert np.allclose(saved["gradients"], q @ top.weight.detach().numpy(), atol=1e-5)
+
+
+def test_a_certificate_that_the_planted_labels_refute_is_none(written: Written, asked: Asked, two: LabelSet) -> None:
+    """One id of two people tied two batches falsely, and a claim passed beside certified labels that were wrong."""
+    folder = written(two)
+    assert told(asked("--known", "s.csv", "--top", "linear", "--json"))["certified"] > 0.9
+    head, *rows = (folder / "c.csv").read_text().splitlines()
+    turned = [f"{row[:-1]}{1 - int(row[-1])}" for row in rows[:3]]
+    (folder / "c.csv").write_text("\n".join([head, *turned, *rows[3:]]) + "\n")
+
+    found = told(asked("--known", "s.csv", "--top", "linear", "--json"))
+
+    assert (found["certified"], found["certificate"]) == (0.0, "none")
+    assert found["limits"][0].startswith("3 labels that seemed certified are not those that were planted")

@@ -20,8 +20,9 @@ from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
 from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
 
-__all__ = ["CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
+__all__ = ["SURE", "CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
 
+SURE = 1e6  #: confidence in what is certified
 _CLEAR = 100
 _EPOCHS = 2  # that are looked at, at least: records have to meet again once
 _WORST = 0.1  # what rounding may come to behind that, as a share of what comes out
@@ -96,7 +97,7 @@ class LinearTop(SplitAttack):
         left = left if rest.unsupported_reason(view.threat) else rest.run(view, rng)
         return Guess(
             labels=np.where(found, labels[view.targets], left.labels),
-            confidence=np.where(found, 1e6, np.asarray(left.confidence)),
+            confidence=np.where(found, SURE, np.asarray(left.confidence)),
             evidence={"certified": certified, "certificate": said if found.any() else Solved.NONE.value},
         )
 

@@ -20,11 +20,13 @@ from labelinf_core.statistics.epsilon_bounds import BETA, label_dp_ceiling
 from labelinf_core.statistics.proportions import p_value
 from labelinf_split.attacks.logits import CutArgmin
 from labelinf_split.attacks.published import METHODS, ModelCompletion
+from labelinf_split.attacks.solved import SURE
 from labelinf_split.game.view import Labels, Side, SplitAttack, SplitView
 
 __all__ = ["SplitAudit", "audited"]
 
 _BROKE = "broke"
+_PREMISES = "An id stands for two people, labels change between passes, or the top is another"
 _POWER = 0.95  # against twice a claim, to pass it
 _IMPROBABLE = 1e-3  # probability that a check calls an honest audit void
 
@@ -97,16 +99,19 @@ def audited(
     voids = tuple(_voids(view, labels, counted, fitting[counted]))
     made, correct = int((guess.labels != ABSTAIN).sum()), int((guess.labels == labels).sum())
     epsilon = both_tails_epsilon(correct, made, n_classes=n_classes) if made and not voids else 0.0
+    certified = float(guess.evidence.get("certified", 0.0))
+    wrong = int(((np.asarray(guess.confidence) >= SURE) & (guess.labels != labels)).sum()) if certified else 0
+    refuted = (f"{wrong} labels that seemed certified are not those that were planted. {_PREMISES}",) if wrong else ()
     return attrs.evolve(
         found,
         attack=counted,
         voids=voids,
-        limits=tuple(_limits(view)),
+        limits=(*refuted, *_limits(view)),
         guesses=made,
         correct=correct,
         placebo=int((guess.labels == redrawn).sum()),
-        certified=float(guess.evidence.get("certified", 0.0)),
-        certificate=str(guess.evidence.get("certificate", "none")),
+        certified=0.0 if wrong else certified,
+        certificate="none" if wrong else str(guess.evidence.get("certificate", "none")),
         failed="" if epsilon > (claim or 0) else broken,  # what broke beside a leak takes nothing back
         epsilon=epsilon,
         power=0.0 if claim is None else _power(claim, made, n_classes),
