@@ -25,7 +25,7 @@ _COUNTED = {"none": "cut-argmin", "linear": "linear-top", "mlp": "cut-direction"
 @click.option("--known", metavar="S.csv", help="Labels that the feature party knows: columns id and label.")
 @click.option("--top", type=click.Choice([*_COUNTED]), default="mlp", show_default=True, help="Of the label party.")
 @click.option("--label-features", is_flag=True, help="The label party has features of its own.")
-@click.option("--defended", is_flag=True, help="Gradients are changed before they are released.")
+@click.option("--defended", is_flag=True, help="Gradients are changed before they are released, or labels.")
 @click.option("--attack", metavar="SPEC", help="The attack that counts, instead of the top's own.")
 @click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")

@@ -596,3 +596,13 @@ def test_a_certificate_that_the_planted_labels_refute_is_none(written: Written, 
 
     assert (found["certified"], found["certificate"]) == (0.0, "none")
     assert found["limits"][0].startswith("3 labels that seemed certified are not those that were planted")
+
+
+@pytest.mark.parametrize(("more", "limited"), [((), True), (("--defended",), False)])
+def test_no_claim_passes_unless_it_is_said_that_something_was_changed(
+    written: Written, asked: Asked, two: LabelSet, more: tuple[str, ...], limited: bool
+) -> None:
+    """Labels drawn anew in every pass kept to a claim in one pass, which is all that was read, and to none in ten."""
+    written(two, CutGaussian(scale=1000.0), top=Side.NONE, width=2, epochs=1)
+    found = told(asked("--top", "none", "--epsilon", "3", "--json", *more))
+    assert any("without --defended" in limit for limit in found["limits"]) == limited

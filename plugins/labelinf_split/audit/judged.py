@@ -106,7 +106,7 @@ def audited(
         found,
         attack=counted,
         voids=voids,
-        limits=(*refuted, *_limits(view)),
+        limits=(*refuted, *_limits(view, claim)),
         guesses=made,
         correct=correct,
         placebo=int((guess.labels == redrawn).sum()),
@@ -141,9 +141,11 @@ def _uniform(labels: Labels, n_classes: int) -> float:
     return float((1 + uneven.sum()) / (1 + uneven.size))
 
 
-def _limits(view: SplitView) -> Iterator[str]:
+def _limits(view: SplitView, claim: float | None) -> Iterator[str]:
     """Yield what keeps attacks from reading every label, as a limit of the audit and no merit of the run."""
     n_classes = view.threat.n_classes
+    if claim is not None and not view.threat.own_effects:
+        yield "Whoever claims an epsilon changes gradients or labels: no claim passes without --defended"
     if without := sorted({*range(n_classes)} - {*view.shots[1].tolist()}) if view.threat.nameless else []:
         yield f"No label is known of class {', '.join(str(k + 1) for k in without)} of {n_classes}, in their order"
     if gone := int((view.step[:, view.targets] < 0).all(axis=0).sum()):
