@@ -53,7 +53,8 @@ class Adversary:
         data: The labels' size, classes and features, which are public; the labels are never looked at.
         counts: Class counts, which he is given.
         plan: What was played.
-        games: How many were played again; of figures that came after the last of them nothing is known.
+        games: How many were played again.
+        cut_short: Whether the budget of games ended before a trial that was asked about.
     """
 
     bench: TrialRunner
@@ -61,14 +62,10 @@ class Adversary:
     counts: Labels
     plan: Plan
     games: int = attrs.field(default=0, init=False)
+    cut_short: bool = attrs.field(default=False, init=False)
     _seen: dict[tuple[str, int], tuple[Labels, Labels]] = attrs.field(factory=dict, init=False)
     _firm: dict[tuple[object, ...], _Firm] = attrs.field(factory=dict, init=False)
     _guesses: dict[tuple[object, ...], Labels] = attrs.field(factory=dict, init=False)
-
-    @property
-    def spent(self) -> bool:
-        """Whether no more games are played again."""
-        return self.games >= _BUDGET
 
     def guess(self, found: Sequence[CellReading], name: str) -> Labels:
         """Return the labels that fit what was read, were all randomness derived from ``name``; none where none do."""
@@ -114,7 +111,8 @@ class Adversary:
         rng, n = np.random.default_rng(1), self.data.n_records
         bag, spec = np.repeat(np.arange(self.data.n_classes), self.counts), (cell.channel, cell.attack, cell.defences)
         firm = self._firm.get(spec)
-        if self.spent and (firm is None or firm.times < _ALIKE):
+        if self.games >= _BUDGET and (firm is None or firm.times < _ALIKE):
+            self.cut_short = True
             return np.zeros(n, dtype=np.intp), np.full(n, -1)
         if firm is None or firm.times < _ALIKE:
             shown = [self._play(cell, rng.permutation(bag), trial)]

@@ -195,7 +195,7 @@ def attacked(
             majority=majority,
             names=sum(secret[:_PREFIX] in text for secret in _secrets(plan, cells)),
             above=bool(luck < _LUCK),
-            cut_short=adversary.spent,
+            cut_short=adversary.cut_short,
         )
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import SubmissionFormat
+from labelinf_scores.simulation.joint import JointReading
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import (
@@ -30,7 +31,6 @@ from labelinf_scores.simulation.simulator import (
     differing,
 )
 from labelinf_scores.simulation.statistics import Hypotheses
-from labelinf_scores.simulation.together import JointReading
 from labelinf_scores.simulation.window import Bases, Family, QueryPlan, planned
 
 __all__ = ["Reader"]
@@ -76,7 +76,7 @@ class Reader:
         failed: How often in a row nothing was found in a family.
         way: What the last query rested on.
         vain: Windows in a row that nothing told enough of.
-        together: Asks about records one at a time, where nothing tells enough.
+        joint: Asks about records one at a time, where nothing tells enough.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
         silent: Records whose label no answer was seen to depend on.
@@ -92,7 +92,7 @@ class Reader:
     failed: dict[Family, int] = attrs.field(factory=dict)
     way: str = ""
     vain: int = 0
-    together: JointReading = attrs.field(init=False)
+    joint: JointReading = attrs.field(init=False)
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
     silent: set[int] = attrs.field(factory=set)
@@ -100,7 +100,7 @@ class Reader:
     log: list[str] = attrs.field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        self.together = JointReading(knowledge=self.knowledge, bases=self.bases)
+        self.joint = JointReading(knowledge=self.knowledge, bases=self.bases)
 
     @classmethod
     def of(cls, knowledge: Knowledge, form: SubmissionFormat, totals: Sequence[int] | None = None) -> Reader:
@@ -133,9 +133,9 @@ class Reader:
         """Read until all that is read gives all answers, and nothing more can be read."""
         try:
             while self.log.count("replay") < _ROUNDS:
-                if not self.together.moves:
+                if not self.joint.moves:
                     self._by_windows()
-                if (len(self.open) or self.together.moves) and not self.knowledge.game.remembers:
+                if (len(self.open) or self.joint.moves) and not self.knowledge.game.remembers:
                     self._together()
                 if len(self.open):
                     return
@@ -143,7 +143,7 @@ class Reader:
                 if self.confirmed or not self.knowledge.misfits():
                     return
                 self.log.append("replay")
-                if self.log.count("replay") < _ROUNDS and not self.together.moves:
+                if self.log.count("replay") < _ROUNDS and not self.joint.moves:
                     doubted = self.knowledge.doubted()
                     self.knowledge.labels[doubted] = OPEN
                     self._forget(0 if doubted.size else len(self.settled))
@@ -162,17 +162,17 @@ class Reader:
 
     def _together(self) -> None:
         """Ask about what no window read, record by record, until labels are found that give all answers."""
-        places = np.array(sorted(self.open), dtype=np.intp) if len(self.open) else self.together.places
-        if self.together.moves:
-            self.together.solved()
-        elif self.together.promise(places) < _HINT:
+        places = np.array(sorted(self.open), dtype=np.intp) if len(self.open) else self.joint.places
+        if self.joint.moves:
+            self.joint.solved()
+        elif self.joint.promise(places) < _HINT:
             return
         for _ in range(_ASKED):
             if not len(self.open) and not self.knowledge.misfits(_TINY):
                 places = np.unique([differing(one, self.knowledge.labels) for one in self._rivals()]).astype(np.intp)
-                if not places.size or self.together.promise(places) < _HINT:
+                if not places.size or self.joint.promise(places) < _HINT:
                     return
-            self.together.read(places)
+            self.joint.read(places)
 
     @property
     def open(self) -> set[int]:
@@ -394,7 +394,7 @@ class Reader:
                 return weak
         if game.remembers:
             return weak or (window, None)
-        if weak is not None and weak[1].worth >= self.together.promise(self.knowledge.open):
+        if weak is not None and weak[1].worth >= self.joint.promise(self.knowledge.open):
             return weak
         self.vain += 1
         return window, None

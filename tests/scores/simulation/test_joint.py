@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from labelinf_scores.simulation.formats import Numbers
+from labelinf_scores.simulation.joint import JointReading
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.orbits import orbits
 from labelinf_scores.simulation.read import Read, read
 from labelinf_scores.simulation.simulator import Simulator
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values
-from labelinf_scores.simulation.together import JointReading
 from labelinf_scores.simulation.window import Bases, Family, QueryPlan
 
 N = 20
