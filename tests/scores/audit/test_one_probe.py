@@ -100,7 +100,7 @@ def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) 
 @pytest.mark.long
 def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: Path) -> None:
     run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:constant")
-    assert (run.exit_code, "INCONCLUSIVE: scorer 'oneprobe:constant': all its answers" in run.stderr) == (3, True)
+    assert (run.exit_code, "all answers that were tried are the same" in run.stderr) == (3, True)
     run = labelinf("advise", "--target", "95%", "--scorer", "oneprobe:constant")
     assert (run.exit_code, "INCONCLUSIVE" in run.stderr) == (3, True)
     run = labelinf("matrix", "--attack", "binary-weights", "--scorer", "oneprobe:constant", "--out", "run")
