@@ -79,7 +79,7 @@ def audit_record(
         run: Its directory.
         features: What was passed with them.
         groups: The same.
-        full: Whether to attack the files that ``--full`` writes.
+        full: Whether to attack the files that ``labelinf report --full`` prints.
 
     Returns:
         What was found, one row a file.

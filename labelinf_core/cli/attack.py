@@ -83,7 +83,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
 
 
 def _print_json(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
-    """Print the bout as ``labelinf matrix --json --full`` does a cell, and the records that are to be shown."""
+    """Print the bout as ``labelinf report --json --full`` does a cell, and the records that are to be shown."""
     import itertools
     import json
 

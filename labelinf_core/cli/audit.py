@@ -27,7 +27,7 @@ def audit() -> None:
 @audit.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @records_options
-@click.option("--full", is_flag=True, help="Attack the files that --full writes, to see what they would give away.")
+@click.option("--full", is_flag=True, help="Attack what report --full prints, to see what it would give away.")
 @output_options
 @block_option
 @click.pass_context

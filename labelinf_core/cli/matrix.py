@@ -14,13 +14,13 @@ from labelinf_core.cli.options import (
     RUNS,
     Finite,
     block_option,
-    form_options,
     load_host,
     print_results,
     records_options,
     setting_options,
+    verbose_option,
 )
-from labelinf_core.cli.output import quiet_option, tell
+from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import counting
 from labelinf_core.cli.typed import as_typed
 from labelinf_core.contracts.exits import Exit
@@ -61,9 +61,9 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
     "--only",
     metavar="PATTERN",
     multiple=True,
-    help="Play only cells whose attack or defence matches, or ATTACK/DEFENCE; * is any text.",
+    help="Play only cells whose attack or defence matches, or ATTACK/DEFENCE; * is any text; 'not PATTERN' leaves out. "
+    "May be repeated.",
 )
-@click.option("--exclude", metavar="PATTERN", multiple=True, help="Do not play cells that match. May be repeated.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played and how long it takes; play nothing.")
 @click.option("--trials", type=click.IntRange(1, 1_000_000), help="How often every cell is played.")
 @click.option("--seed", type=click.IntRange(min=0), help="What all randomness is derived from.")
@@ -82,18 +82,23 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
 )
 @click.option("--timeout", type=Finite(min=0, min_open=True), default=120.0, show_default=True,
               help="Seconds that one trial of a cell may take; the cell is then given up.")  # fmt: skip
-@form_options
+@verbose_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the run there, or go on with the one there.")
-@click.option("--resume", is_flag=True, help="Go on with the newest run of this plan under runs/.")
 @click.option(
-    "--retry", type=click.Choice(["failed"]), help="Play again what failed, hung or crashed in the run there."
+    "--resume",
+    is_flag=True,
+    help="Go on with the run in --out, or the newest of this plan under runs/, and play again what failed, hung or "
+    "crashed in it.",
 )
 @click.option("--key-from", type=click.Path(path_type=Path), metavar="RUN",
               help="Replay RUN on private labels byte for byte: with the secret that its record holds.")  # fmt: skip
 @click.option("--allow-code", is_flag=True, help="Run the programs and functions that the suite file names.")
-@click.option("--fail-on", type=click.Choice(["contradiction", "broken"]), help="Exit 1 when a cell is that.")
-@click.option("--strict", is_flag=True, help="A plugin that is at fault is an error.")
-@quiet_option
+@click.option(
+    "--fail-on",
+    type=click.Choice(["contradiction", "broken", "plugin"]),
+    help="Exit 1 when a cell is that; plugin: a plugin that is at fault is an error.",
+)
+@output_options
 @block_option
 @click.pass_context
 def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
@@ -105,11 +110,9 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     from labelinf_core.evaluator.engines import read_engine
     from labelinf_core.plugin.worker import watch
 
-    if chosen["dry_run"] and chosen["form"] not in ("table", "json"):
-        raise click.UsageError(f"--dry-run plays nothing that {chosen['form']} could hold; it prints text, or --json.")
     engine = read_engine(chosen["executor"], chosen["workers"])
     watch.patience = chosen["timeout"]
-    host = load_host(chosen["blocks"], strict=chosen["strict"])
+    host = load_host(chosen["blocks"], strict=chosen["fail_on"] == "plugin")
     try:
         plan = _plan(host, suite, chosen)
     finally:  # once: what takes its process with it is tried again, from the start
@@ -122,12 +125,12 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
 
         plan = plan.keyed(key_of(chosen["key_from"]) or plan.key)
     if chosen["dry_run"]:
-        _print_estimate(plan, chosen["out"], as_json=chosen["form"] == "json")
+        _print_estimate(plan, chosen["out"], as_json=chosen["as_json"])
         return
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, engine, {**chosen, "command": as_typed(ctx)})
-    print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
-    if chosen["form"] == "table":
+    print_results(results, "json" if chosen["as_json"] else "table", verbose=chosen["verbose"])
+    if not chosen["as_json"]:
         _print_next(results, directory, chosen)
     ctx.exit(_status(results, chosen["fail_on"]))
 
@@ -139,8 +142,7 @@ def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
 
     suite = _changed(read_suite(name, host, allow_code=chosen["allow_code"]), host, chosen)
     plan = make_plan(suite, Builder(host), name)
-    patterns, without = chosen["only"], chosen["exclude"]
-    return only(plan, patterns, without) if patterns or without else plan
+    return only(plan, chosen["only"]) if chosen["only"] else plan
 
 
 def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
@@ -148,7 +150,7 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     import attrs
 
     from labelinf_core.evaluator.changes import only_channel, with_component, with_labels, with_setting
-    from labelinf_core.evaluator.game import SETTINGS, labels_spec
+    from labelinf_core.evaluator.game import labels_spec, settings
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import parse
 
@@ -160,9 +162,8 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
         for channel in left_out:
             reason = "it heeds no groups (--groups)" if chosen["groups"] else "it trains on features (--features)"
             click.echo(f"labelinf: the {channel} channel is left out: {reason}", err=True)
-    for name in SETTINGS:
-        if chosen[name] is not None:
-            suite = with_setting(suite, host, name, chosen[name])
+    for name, value in settings(host, chosen).items():
+        suite = with_setting(suite, host, name, value)
     for kind in (Kind.ATTACK, Kind.DEFENCE):
         for written in chosen[f"{kind.value}s"]:
             suite = with_component(suite, host, kind, written)
@@ -202,7 +203,7 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
 
     store = Store.open(directory, plan, command=chosen["command"])
     try:
-        if chosen["retry"] and (again := store.forget_failed()):
+        if chosen["resume"] and (again := store.forget_failed()):
             click.echo(f"labelinf: {again} cells that failed are played again", err=True)
         for note in store.notes:
             click.echo(f"labelinf: {note}", err=True)
@@ -211,7 +212,7 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
             with counting(size(store.plan)) as progress, opened as executor:
                 run(store.plan, store, executor, progress)
         results = summarise(store)
-        write_all(results, directory, full=chosen["full"])
+        write_all(results, directory)
         return results
     except KeyboardInterrupt:
         click.echo(f"labelinf: what was played is kept; the same command with --out {directory} goes on", err=True)
@@ -268,7 +269,7 @@ def _status(results: Results, gate: str | None) -> Exit:
         return Exit.INCOMPLETE
     if lost := failed(results.cells):
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
-        click.echo(f"labelinf: {told}; the same command with --retry failed plays them again", err=True)
+        click.echo(f"labelinf: {told}; the same command with --resume plays them again", err=True)
         return Exit.INCOMPLETE
     if gate is not None and (doubt := next(filter(None, (result.doubt for result in results.cells)), "")):
         click.echo(f"labelinf: {doubt}; so nothing is known of what holds there", err=True)

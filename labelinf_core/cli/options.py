@@ -37,6 +37,7 @@ __all__ = [
     "print_results",
     "records_options",
     "setting_options",
+    "verbose_option",
 ]
 
 F = TypeVar("F", bound="Callable[..., Any] | click.Command")
@@ -213,16 +214,10 @@ def setting_options(function: Any) -> Any:
             help="Which game is played, with its settings as parameters.",
         ),
         click.option(
-            "--loss",
-            metavar="SPEC",
-            shell_complete=component("loss"),
-            help="The setting loss of the channel: what a score averages.",
-        ),
-        click.option(
             "--metric",
             metavar="SPEC",
             shell_complete=component("metric"),
-            help="The setting metric: what is scored that is no mean of a loss.",
+            help="What is scored: a metric, or a loss that a score averages.",
         ),
         click.option(
             "--scorer",
@@ -261,8 +256,13 @@ def _with(function: Any, *options: Callable[[Any], Any]) -> Any:
     return functools.reduce(lambda decorated, option: option(decorated), reversed(options), function)
 
 
+verbose_option = click.option(
+    "-v", "--verbose", is_flag=True, help="What decided each cell, its sources, and the noise that is needed."
+)
+
+
 def form_options(function: Any) -> Any:
-    """Add ``--format``, ``--json``, ``--by``, ``-v`` and ``--full``; what does not fit together is told at once."""
+    """Add ``--format``, ``--json``, ``--by`` and ``--full``; what does not fit together is told at once."""
 
     @functools.wraps(function)
     def checked(*args: Any, **chosen: Any) -> Any:
@@ -289,9 +289,7 @@ def form_options(function: Any) -> Any:
             type=click.Choice(["attack", "defence"]),
             help="The table: the strongest attack on every defence  [default], or every attack.",
         ),
-        click.option(
-            "-v", "--verbose", is_flag=True, help="What decided each cell, its sources, and the noise that is needed."
-        ),
+        verbose_option,
         click.option(
             "--full",
             is_flag=True,
@@ -300,7 +298,9 @@ def form_options(function: Any) -> Any:
     )
 
 
-def print_results(results: Results, form: str, by: str | None, *, full: bool = False, verbose: bool = False) -> None:
+def print_results(
+    results: Results, form: str, *, by: str | None = None, full: bool = False, verbose: bool = False
+) -> None:
     """Print results on standard output in the format that was chosen: the answer, then the table that was asked for."""
     from labelinf_core.report.formats import FORMATS, privacy
 

@@ -30,7 +30,7 @@ def report(run: Path | None, form: str, by: str | None, full: bool, verbose: boo
     """
     from labelinf_core.evaluator.runs import newest_run, results_of
 
-    print_results(results_of(run or newest_run(RUNS)), form, by, full=full, verbose=verbose)
+    print_results(results_of(run or newest_run(RUNS)), form, by=by, full=full, verbose=verbose)
 
 
 @click.command()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Defence
     from labelinf_core.plugin.host import Host
 
-__all__ = ["SETTINGS", "AttackedGame", "asked", "channel_spec", "channels", "columns_of", "labels_spec"]
+__all__ = ["SETTINGS", "AttackedGame", "asked", "channel_spec", "channels", "columns_of", "labels_spec", "settings"]
 
 T = TypeVar("T")
 
@@ -111,7 +111,7 @@ def asked(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T]
         ComponentError: The worker ended, or was late.
     """
     played = [str(item) for key in ("attacks", "also") for item in chosen.get(key, ())]
-    written = [chosen[name] for name in ("labels", "channel", "loss", "metric", "defences")]
+    written = [chosen.get(name) for name in ("labels", "channel", "loss", "metric", "defences")]
     if not strange(host, [*written, chosen["scorer"], played]) and not any(code_in(written)):
         return ask()
     name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
@@ -126,8 +126,25 @@ def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] =
         InputError: It cannot be told.
     """
     spec = parse(chosen["channel"] or _meant(host, chosen, attacks), "--channel")
+    return Spec(spec.name, {**spec.params, **settings(host, chosen)})
+
+
+def settings(host: Host, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a channel that were given.
+
+    Whoever names what is scored says ``--metric`` of a loss as well: where no metric has its name, and a loss does, it
+    is the loss that a score averages.
+
+    Raises:
+        InputError: What is scored cannot be read.
+    """
     given = {key: chosen[key] for key in SETTINGS if chosen.get(key) is not None}
-    return Spec(spec.name, {**spec.params, **given})
+    if "metric" in given:
+        name = parse(given["metric"], "--metric").name
+        of = [kind for kind in (Kind.METRIC, Kind.LOSS) if any(r.descriptor.name == name for r in host.catalogue(kind))]
+        if of == [Kind.LOSS]:
+            given["loss"] = given.pop("metric")
+    return given
 
 
 def channels(host: Host, question: Callable[[type[Channel]], T]) -> Iterator[tuple[str, T]]:

@@ -80,28 +80,30 @@ def _told(faults: Mapping[str, str], place: str, host: Host) -> Iterator[str]:
     yield from (text for text, name in faults.items() if not (name and together))
 
 
-def only(plan: Plan, patterns: Sequence[str], without: Sequence[str] = ()) -> Plan:
-    """Keep the cells that match one of ``patterns`` and none of ``without``.
+def only(plan: Plan, patterns: Sequence[str]) -> Plan:
+    """Keep the cells that match one of ``patterns``.
 
     Args:
         plan: The whole plan.
-        patterns: ``"ATTACK/DEFENCE"`` with shell wildcards, or one pattern that either of them matches; none for all.
-        without: Likewise, of what is left out.
+        patterns: ``"ATTACK/DEFENCE"`` with shell wildcards, or one pattern that either of them matches.
+            ``"not PATTERN"`` leaves out instead; where all are such, whatever else there is is kept.
 
     Raises:
         InputError: Nothing matches.
     """
+    without = [pattern.removeprefix("not ").strip() for pattern in patterns if pattern.startswith("not ")]
+    wanted = [pattern for pattern in patterns if not pattern.startswith("not ")]
     kept = tuple(
-        _named(cell, patterns)
+        _named(cell, wanted)
         for cell in plan.cells
-        if (not patterns or any(_matches(cell, pattern) for pattern in patterns))
+        if (not wanted or any(_matches(cell, pattern) for pattern in wanted))
         and not any(_matches(cell, pattern) for pattern in without)
     )
     if not kept:
         names = dict.fromkeys(
             itertools.chain.from_iterable((c.shown.attack, *(c.shown.defences or [NO_DEFENCE])) for c in plan.cells)
         )
-        told = " or ".join(map(repr, patterns)) or "what is asked for"
+        told = " or ".join(map(repr, wanted)) or "what is asked for"
         beside = f" and not {' or '.join(map(repr, without))}" if without else ""
         raise InputError(f"no cell matches {told}{beside}; the suite has {', '.join(names)}.")
     used = {cell.digest for cell in kept}

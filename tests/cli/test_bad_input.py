@@ -162,7 +162,7 @@ def test_a_block_must_name_a_plugin(labelinf: Labelinf, suite: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [["--trials", "0"], ["--seed", "-1"], ["--timeout", "0"], ["--format", "xml"], ["--workers", "-1"]]
+    "options", [["--trials", "0"], ["--seed", "-1"], ["--timeout", "0"], ["--fail-on", "xml"], ["--workers", "-1"]]
 )
 def test_an_option_out_of_range(labelinf: Labelinf, suite: str, options: list[str]) -> None:
     result = labelinf("matrix", suite, *options)
@@ -197,7 +197,7 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
         (["--target", "60%", "--shares", ".2,.3,.5"], "--shares names 3 shares, and there are 2 classes"),
         (["--target", "60%", "--shares", ".99,.01"], "--shares leaves one class only of 10 records"),
         (["--target", "60%", "--defence", "clp"], "no defence is called 'clp'"),
-        (["--target", "60%", "--loss", "brier"], "no loss is called 'brier', but a metric is."),
+        (["--target", "60%", "--metric", "brie"], "no metric is called 'brie'. Did you mean 'brier'"),
     ],
 )
 def test_what_advice_cannot_be_asked_for(labelinf: Labelinf, options: list[str], told: str) -> None:

@@ -331,7 +331,7 @@ def test_a_channel_of_somebody_elses_is_counted_by_its_measure(
     suite = {"channel": channel, "attacks": attacks, "defences": ["none"]}
     lines = [f"{key} = {json.dumps(value)}" for key, value in suite.items()]
     Path("suite.toml").write_text('title = "t"\ntrials = 20\n[[matrix]]\nlabels = ["digits"]\n' + "\n".join(lines))
-    found = CliRunner().invoke(main, ["matrix", "suite.toml", "--workers", "0", "--json", "--full"])
+    found = CliRunner().invoke(main, ["matrix", "suite.toml", "--workers", "0", "--json"])
 
     assert found.stdout, found.stderr
     cells = {cell["attack"]: cell for cell in json.loads(found.stdout)["cells"]}
@@ -364,7 +364,7 @@ def test_what_a_channel_states_of_blind_guesses_decides_nothing(
         f'title = "t"\ntrials = 20\n[[matrix]]\nchannel = "groups"\nstated = {stated}\nreads = {reads}\n'
         'labels = ["digits"]\nattacks = ["groups-reader"]\ndefences = ["none"]\n'
     )
-    found = CliRunner().invoke(main, ["matrix", "suite.toml", "--workers", "0", "--json", "--full"])
+    found = CliRunner().invoke(main, ["matrix", "suite.toml", "--workers", "0", "--json"])
     assert found.stdout, found.stderr
     (cell,) = json.loads(found.stdout)["cells"]
     digits = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)

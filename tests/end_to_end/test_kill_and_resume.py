@@ -125,7 +125,7 @@ def test_twenty_random_kills_change_no_byte_and_end_in_a_sentence(folder: Path, 
 
     killed = 0
     for turn in range(kills):
-        process = start(folder, "killed", "--retry", "failed", *options)
+        process = start(folder, "killed", "--resume", *options)
         moment = time.monotonic() + rng.uniform(1, 6)  # while it starts, plays, or writes
         while process.poll() is None and (time.monotonic() < moment or not below(process.pid)):
             time.sleep(0.02)
@@ -141,7 +141,7 @@ def test_twenty_random_kills_change_no_byte_and_end_in_a_sentence(folder: Path, 
             assert all(line.startswith(("labelinf: ", "slow.toml: ")) for line in errors.rstrip().splitlines()), errors
 
     assert killed >= kills / 2
-    assert finished(folder, "killed", "--retry", "failed", *options, status=0) == whole
+    assert finished(folder, "killed", "--resume", *options, status=0) == whole
 
 
 @pytest.mark.long

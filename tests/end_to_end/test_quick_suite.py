@@ -22,7 +22,7 @@ def run(folder: Path, *options: str) -> str:
 
 
 def played(folder: Path, *options: str) -> dict[tuple[str, str], dict[str, Any]]:
-    document = json.loads(run(folder, "--format", "json", *options))
+    document = json.loads(run(folder, "--json", *options))
     jsonschema.validate(document, json.loads(SCHEMA.read_text()))
     return {
         (cell["attack"].partition("(")[0], " + ".join(stage.partition("(")[0] for stage in cell["defences"])): cell

@@ -102,7 +102,7 @@ def workers_of(pool: Processes) -> list[int]:
 def test_workers_that_are_killed_cost_their_cells_and_retry_plays_those_again(
     plan_of: PlanOf, bench: TrialRunner, tmp_path: Path, kills: int
 ) -> None:
-    """A cell whose worker died is given up, as its own attack may have done it; ``--retry failed`` makes it whole."""
+    """A cell whose worker died is given up, as its own attack may have done it; ``--resume`` makes it whole."""
     plan = plan_of(["fake-reader(pause=0.01)", "fake-coin"], ["none", "fake-noise"], trials=4 * kills)
     plain = played(tmp_path / "plain", plan, bench)
     rng = np.random.default_rng(kills)

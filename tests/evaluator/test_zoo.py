@@ -53,7 +53,7 @@ def cells_of(
     tables += [(sources, ["majority"], ["none"])] if (sources := of.get("load")) else []
     filled = [TABLE.format(labels=written(x), attacks=written(y), defences=written(z)) for x, y, z in tables]
     (folder / "zoo.toml").write_text("".join(['title = "zoo"\ntrials = 1\n', *filled]))
-    options = ["--workers", "2", "--timeout", f"{limits['timeout']:g}", "--format", "json", "--out", "run"]
+    options = ["--workers", "2", "--timeout", f"{limits['timeout']:g}", "--json", "--out", "run"]
     done = labelinf(folder, site, "matrix", "zoo.toml", *options, seconds=limits["seconds"])
     assert done.returncode == limits.get("status", 4), done.stderr
     assert "Traceback" not in done.stderr, done.stderr

@@ -25,7 +25,7 @@ defences = ["none", "gradient-sign"]
 @pytest.mark.long
 def test_labels_come_out_of_gradients_of_a_trained_network(tmp_path: Path) -> None:
     (tmp_path / "suite.toml").write_text(SUITE)
-    command = [sys.executable, "-m", "labelinf_core", "matrix", str(tmp_path / "suite.toml"), "--format", "json"]
+    command = [sys.executable, "-m", "labelinf_core", "matrix", str(tmp_path / "suite.toml"), "--json"]
 
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "run"), "--workers", "0"], capture_output=True, text=True, check=False

@@ -22,14 +22,14 @@ def test_discovery_imports_nothing_heavy() -> None:
 
 def test_a_matrix_run_shows_the_demo_beside_the_built_in_components(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    command = ["labelinf", "matrix", str(HERE / "suite.toml"), "--out", str(out), "--format", "csv"]
+    command = ["labelinf", "matrix", str(HERE / "suite.toml"), "--out", str(out)]
 
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
     rows = {
         (row["attack"].partition("(")[0], row["defences"].partition("(")[0]): row
-        for row in csv.DictReader(done.stdout.splitlines())
+        for row in csv.DictReader((out / "results.csv").read_text().splitlines())
     }
     attacks = {attack for attack, _ in rows}
     assert {"majority"} < attacks, attacks

@@ -9,7 +9,7 @@ From an exact curator without noise one query takes all records, with gaps ``ln 
 
 Example::
 
-    labelinf attack 'log-primes(decoder=nearest)' --loss squared-euclidean --labels y.csv --defence 'round(decimals=4)'
+    labelinf attack 'log-primes(decoder=nearest)' --metric squared-euclidean --defence 'round(decimals=4)'
 """
 
 from __future__ import annotations

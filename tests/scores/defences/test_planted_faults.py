@@ -105,7 +105,7 @@ def test_a_broken_defence_raises_the_alarm_and_its_sound_twin_does_not(
     install_fake("labelinf-broken", entry="broken", module="broken_defences", source=BROKEN)
     monkeypatch.chdir(tmp_path)
     Path("broken.toml").write_text(SUITE.format(sound=sound, broken=broken))
-    arguments = ["matrix", "broken.toml", "--workers", "0", "--format", "json", "--fail-on", "contradiction"]
+    arguments = ["matrix", "broken.toml", "--workers", "0", "--json", "--fail-on", "contradiction"]
 
     run = CliRunner().invoke(main, arguments, catch_exceptions=False)
 

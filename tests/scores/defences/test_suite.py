@@ -68,7 +68,7 @@ def test_the_matrix_plays_the_adaptive_attacks_and_certifies_the_ladder(
         defences = ["ladder(step=0.01)", "subset(share=0.4, fresh=true)", "refuse-constructions"]
         """
     )
-    arguments = ["matrix", "adaptive.toml", "--workers", "0", "--format", "json", "--fail-on", "contradiction"]
+    arguments = ["matrix", "adaptive.toml", "--workers", "0", "--json", "--fail-on", "contradiction"]
 
     run = CliRunner().invoke(main, arguments, catch_exceptions=False)
 
