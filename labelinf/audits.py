@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from labelinf.labels import label_set, label_texts, labels_first, named_scorer
 from labelinf.objects import written
 from labelinf.results import AuditResult, attacked_picture
-from labelinf.shown import WIDTH
+from labelinf.shown import WIDTH, shows
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.plugin.descriptors import Kind
@@ -34,6 +34,7 @@ from labelinf_scores.metrics.readings.registry import metric as known_metric
 __all__ = ["audit_grader", "audit_log", "audit_scorer"]
 
 
+@shows("auditing")
 def audit_scorer(
     y: ArrayLike,
     scorer: str | Callable[..., float],
@@ -108,6 +109,7 @@ def audit_scorer(
     return _of_scorer("What a scorer gives away", report, report.decision, words)
 
 
+@shows("auditing")
 def audit_grader(
     solution: Any,
     sample: Any,
@@ -177,6 +179,7 @@ def _of_scorer(title: str, report: Any, decision: ScorerDecision, words: tuple[s
     return AuditResult(report=report, decision=decision, words=words, table=table, drawn=attacked_picture(title, table))
 
 
+@shows("auditing")
 def audit_log(
     y: ArrayLike | None,
     submissions: Any,

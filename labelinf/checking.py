@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from labelinf.results import AuditResult
-from labelinf.shown import WIDTH
+from labelinf.shown import WIDTH, shows
 from labelinf_core.contracts.checked import CheckQuestion
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.plugin.checkers import checked, deployed, new_folder
@@ -17,6 +17,7 @@ from labelinf_core.specs import Builder
 __all__ = ["check"]
 
 
+@shows("checking")
 def check(
     thing: str | os.PathLike[str],
     table: str | os.PathLike[str] = "",

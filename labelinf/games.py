@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from labelinf.labels import label_set, labels_first, named_scorer
 from labelinf.objects import handed, written
 from labelinf.results import AuditResult, Listing, Played
-from labelinf.shown import WIDTH
+from labelinf.shown import WIDTH, shows
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.choice import STRONGEST
@@ -23,7 +23,7 @@ from labelinf_core.evaluator.engines import local
 from labelinf_core.evaluator.game import channel_spec
 from labelinf_core.evaluator.once import plan_once, play_once
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.run import run
+from labelinf_core.evaluator.run import run, size
 from labelinf_core.evaluator.runs import results_of
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
@@ -35,6 +35,7 @@ from labelinf_core.report.attacked import RecordAudit, attacked_run, record_answ
 from labelinf_core.report.bout import recovered, summary
 from labelinf_core.report.comparison import answer, as_document, compare_results
 from labelinf_core.report.formats import write_all
+from labelinf_core.report.progress import counting
 from labelinf_core.specs import Builder
 
 __all__ = ["attack", "audit_record", "compare", "load", "matrix"]
@@ -58,6 +59,7 @@ def load(run: str | Path) -> Played:
     return Played(results=results_of(Path(run)))
 
 
+@shows("attacking")
 def audit_record(
     y: ArrayLike | None,
     run: str | Path,
@@ -123,6 +125,7 @@ def compare(before: str | Path | Played, after: str | Path | Played) -> Listing:
     return Listing(report=found, words=tuple(answer(found).lines(WIDTH)), table=tuple(as_document(found)["changes"]))
 
 
+@shows("playing")
 def attack(
     y: ArrayLike | None,
     attack: Any,
@@ -130,7 +133,6 @@ def attack(
     features: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     scorer: str | Callable[..., float] | None = None,
-    loss: str | None = None,
     metric: str | None = None,
     queries: int | None = None,
     channel: str | None = None,
@@ -148,12 +150,11 @@ def attack(
     Args:
         y: Private labels of any names, shape ``(n_records,)``; None: those that its channel is tried on.
         attack: A spec, or an object of your own.
-        features: As of :func:`matrix`, and so are ``groups``, ``scorer``, ``loss``, ``metric``, ``queries``, and
+        features: As of :func:`matrix`, and so are ``groups``, ``scorer``, ``metric``, ``queries``, and
             ``channel``.
         groups: Which records belong together.
         scorer: What computes the score.
-        loss: What it averages.
-        metric: What is scored that is no mean of a loss.
+        metric: What is scored: a metric, or a loss that a score averages.
         queries: The adversary's budget.
         channel: Which game; that of the attack when omitted.
         defences: What stands between, from the curator outward: specs, or objects of your own.
@@ -175,7 +176,6 @@ def attack(
         "defences": written(builder, Kind.DEFENCE, defences),
         "channel": channel,
         "scorer": named_scorer(scorer),
-        "loss": loss,
         "metric": metric,
         "queries": queries,
         "seed": seed,
@@ -196,7 +196,6 @@ def matrix(
     features: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     scorer: str | Callable[..., float] | None = None,
-    loss: str | None = None,
     metric: str | None = None,
     queries: int | None = None,
     channel: str | None = None,
@@ -221,8 +220,7 @@ def matrix(
         groups: Which records belong together, a name for each; independent when omitted.
         scorer: What computes the score, called as ``scorer(labels, predictions)``: a function of a module or of a
             notebook, or a name as on the command line.
-        loss: What a score averages, as a spec.
-        metric: What is scored that is no mean of a loss, as a spec.
+        metric: What is scored, as a spec: a metric, or a loss that a score averages.
         queries: The adversary's budget; unlimited when omitted.
         channel: Which game; the one that the attacks and defences belong to when omitted.
         attacks: Specs, or objects of your own; the strongest that fit, of all that are installed, when omitted;
@@ -237,6 +235,8 @@ def matrix(
         out: Directory to keep the run in, with its report and results, as ``labelinf matrix --out`` does; nothing is
             kept when omitted. The labels themselves are not.
 
+    Interrupted (Ctrl-C), it returns what is done until then.
+
     Raises:
         InputError: Something cannot be used as it is.
     """
@@ -244,7 +244,7 @@ def matrix(
     builder = Builder(Host.load())
     players = written(builder, Kind.ATTACK, attacks) or [STRONGEST]
     lines = written(builder, Kind.DEFENCE, defences)
-    settings = {"scorer": named_scorer(scorer), "queries": queries, "loss": loss, "metric": metric}
+    settings = {"scorer": named_scorer(scorer), "queries": queries, "metric": metric}
     game = channel_spec(builder.host, {"channel": channel, "defences": lines, **settings}, players)
     with tempfile.TemporaryDirectory() as directory, watch.waiting(timeout):
         table = Matrix(
@@ -273,9 +273,14 @@ def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
 
 
 def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, workers: int) -> Played:
-
-    with closing(Store.open(directory, plan)) as store, local(plan, builder, timeout, workers) as executor:
-        run(plan, store, executor)
+    """Play what is not played yet; whoever interrupts it gets what is done."""
+    with (
+        closing(Store.open(directory, plan)) as store,
+        local(plan, builder, timeout, workers) as executor,
+        counting(size(plan)) as progress,
+        suppress(KeyboardInterrupt),
+    ):
+        run(plan, store, executor, progress)
     return load(directory)
 
 

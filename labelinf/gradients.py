@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from labelinf.labels import label_set, labels_first
 from labelinf.results import AuditResult
-from labelinf.shown import WIDTH, ShownResult
+from labelinf.shown import WIDTH, ShownResult, shows
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.plugin.host import Host
@@ -112,6 +112,7 @@ def recover(gradient: Any, layer: Any, **settings: Any) -> Recovered:
     return Recovered(recovery=solved(gradient, layer, **settings))
 
 
+@shows("auditing")
 def audit_client(
     y: ArrayLike,
     client: str | Path | Callable[..., Any] | Mapping[str, ArrayLike],

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from labelinf.labels import label_texts, label_vector, labels_first
 from labelinf.objects import written
 from labelinf.results import AuditResult, attacked_picture
-from labelinf.shown import ShownResult
+from labelinf.shown import ShownResult, shows
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.plugin.descriptors import Kind
@@ -112,6 +112,7 @@ def plant(
     )
 
 
+@shows("auditing")
 def audit_outputs(
     y: ArrayLike | PlantedTraining | None,
     probabilities: ArrayLike | str | Path | None = None,

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from labelinf.labels import label_set, labels_first
 from labelinf.results import Listing
+from labelinf.shown import shows
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.plugin.host import Host
@@ -20,6 +21,7 @@ from labelinf_scores.audit.boards import rows
 __all__ = ["metrics", "reproduce", "theorems"]
 
 
+@shows("working out")
 def metrics(
     y: ArrayLike | None = None,
     *,
@@ -91,6 +93,7 @@ def theorems(words: str = "") -> Listing:
     return Listing(report=found, words=tuple(line for text in told for line in text.splitlines()), table=table)
 
 
+@shows("reproducing")
 def reproduce(name: str | None = None, *, full: bool = False, out: str | Path | None = None) -> Listing:
     """Compute a published table or figure again, as ``labelinf reproduce`` does.
 

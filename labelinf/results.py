@@ -96,8 +96,10 @@ class Played(ShownResult):
     def lines(self) -> Iterator[str]:
         """Yield what leaks, what stops it at what cost, and what is not known."""
         from labelinf_core.report.headline import headline
+        from labelinf_core.report.words import incomplete
 
-        return headline(self.results, WIDTH)
+        yield from filter(None, (incomplete(self.results),))
+        yield from headline(self.results, WIDTH)
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield one row a cell, with the columns of ``results.csv``."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import abc
+import functools
 import html
 import itertools
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+
+from labelinf_core.report.progress import waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,9 +17,26 @@ if TYPE_CHECKING:
 
     from labelinf_core.contracts.pictures import Picture
 
-__all__ = ["WIDTH", "ShownResult"]
+__all__ = ["WIDTH", "ShownResult", "shows"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 WIDTH = 100  #: columns of an answer in words
+
+
+def shows(doing: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator: while the function works, a terminal and a notebook show what it is at."""
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            with waiting(doing):
+                return function(*args, **kwargs)
+
+        return call
+
+    return decorated
 
 
 class ShownResult(abc.ABC):
@@ -46,17 +66,26 @@ class ShownResult(abc.ABC):
             raise _missing("pandas", "frame") from error
         return pd.DataFrame([dict(row) for row in self.rows()])
 
-    def plot(self) -> Figure:
-        """Return the pictures as one matplotlib figure, below each other.
+    def plot(self, panel: int | Literal["all"] = 0, size: tuple[float, float] = (3.4, 2.7)) -> Figure:
+        """Return one panel as a matplotlib figure that fits a column of a paper, or all of them, below each other.
+
+        Args:
+            panel: Which, counted from 0; or ``"all"``.
+            size: Width and height of a panel in inches.
 
         Raises:
-            InputError: matplotlib is not installed.
+            InputError: matplotlib is not installed, or there is no such panel.
         """
+        from labelinf_core.contracts.errors import InputError
+
+        every = list(self.pictures())
+        if panel != "all" and panel not in range(max(1, len(every))):
+            raise InputError(f"panel={panel!r} must be one of 0 to {max(0, len(every) - 1)}, or 'all'.")
         try:
             from labelinf.plots import drawn
         except ImportError as error:
             raise _missing("matplotlib", "plot") from error
-        return drawn(list(self.pictures()))
+        return drawn(every if panel == "all" else every[panel : panel + 1], size)
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from labelinf.labels import label_set, labels_first, named_scorer
 from labelinf.objects import handed, written
 from labelinf.results import Advised, Theory
+from labelinf.shown import shows
 from labelinf_core.advise.answer import advised
+from labelinf_core.contracts.doing import say
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.fractions import fraction
 from labelinf_core.evaluator.game import AttackedGame, asked
@@ -37,8 +39,7 @@ class Game(TypedDict, total=False):
         posteriors: Its columns, or ``FILE.csv:columns``, with what a perfect model would say of the classes.
         queries: The adversary's budget; unlimited when omitted.
         scorer: What computes the score.
-        loss: What a score averages.
-        metric: What is scored that is no mean of a loss.
+        metric: What is scored: a metric, or a loss that a score averages.
         channel: Which game; the first that can be played on what is given when omitted.
         defences: What stands between, from the curator outward: specs or objects.
     """
@@ -53,7 +54,6 @@ class Game(TypedDict, total=False):
     posteriors: str
     queries: int | None
     scorer: str | Callable[..., float] | None
-    loss: str | None
     metric: str | None
     channel: str | None
     defences: Sequence[Any]
@@ -70,13 +70,13 @@ _OMITTED: Game = {
     "posteriors": "",
     "queries": None,
     "scorer": None,
-    "loss": None,
     "metric": None,
     "channel": None,
     "defences": (),
 }
 
 
+@shows("computing bounds")
 def bounds(y: ArrayLike | None = None, **game: Unpack[Game]) -> Theory:
     """Say what theory implies; nothing is played.
 
@@ -100,6 +100,7 @@ def bounds(y: ArrayLike | None = None, **game: Unpack[Game]) -> Theory:
     return Theory(implied=asked("bounds", host, chosen, question))
 
 
+@shows("advising")
 def advise(
     y: ArrayLike | None = None,
     *,
@@ -111,7 +112,6 @@ def advise(
     questions: int = 50_000,
     timeout: float = 600.0,
     seed: int = 0,
-    progress: Callable[[str], None] = lambda title: None,
     **game: Unpack[Game],
 ) -> Advised:
     """Find the smallest setting of each defence that reaches a target.
@@ -131,7 +131,6 @@ def advise(
         questions: After how many no further game begins on one knob: the same on every machine; 0: none is played.
         timeout: Seconds after which none begins either.
         seed: Of the games.
-        progress: Called with every knob's title before it is turned.
         game: What is played, as in :class:`Game`; its defences stand already.
 
     Raises:
@@ -150,7 +149,7 @@ def advise(
         "attacks": list(map(str, written(Builder(host), Kind.ATTACK, attacks))),
         "also": list(map(str, written(Builder(host), Kind.ATTACK, also))),
     }
-    found = advised(host, chosen, lambda title, _: progress(title))
+    found = advised(host, chosen, lambda title, _: say(title, 0, 0))
     if found.failed:
         raise ComponentError("\n".join(found.failed))
     return Advised(target=found.target, found=found.found, measures=found.measures, played=found.played)

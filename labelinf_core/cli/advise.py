@@ -9,7 +9,7 @@ import click
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, Share, block_option, game_options, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,7 +19,7 @@ from labelinf_core.cli.options import (
     records_options,
 )
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import waiting
+from labelinf_core.report.progress import waiting
 
 if TYPE_CHECKING:
     from rich.console import Console

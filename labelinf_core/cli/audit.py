@@ -11,7 +11,7 @@ import click
 from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host, records_options
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from labelinf_core.report.attacked import Attacked

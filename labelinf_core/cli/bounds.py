@@ -8,7 +8,7 @@ import click
 
 from labelinf_core.cli.options import block_option, game_options, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import waiting
+from labelinf_core.report.progress import waiting
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.records import Implied

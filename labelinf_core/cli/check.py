@@ -10,7 +10,7 @@ import click
 from labelinf_core.cli.completion import column, component
 from labelinf_core.cli.options import NewFile, Share, block_option, keep_inputs, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from labelinf_core.contracts.checked import Checked

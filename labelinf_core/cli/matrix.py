@@ -21,9 +21,9 @@ from labelinf_core.cli.options import (
     verbose_option,
 )
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import counting
 from labelinf_core.cli.typed import as_typed
 from labelinf_core.contracts.exits import Exit
+from labelinf_core.report.progress import counting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

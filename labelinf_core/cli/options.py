@@ -12,8 +12,9 @@ import click
 
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component, named
-from labelinf_core.cli.output import is_quiet, stream
+from labelinf_core.cli.output import stream
 from labelinf_core.contracts.fractions import fraction
+from labelinf_core.report.progress import is_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Callable

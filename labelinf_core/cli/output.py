@@ -13,7 +13,9 @@ from typing import Any, TextIO
 
 import click
 
-__all__ = ["is_quiet", "output_options", "quiet_option", "stream", "tell"]
+from labelinf_core.report.progress import quietly
+
+__all__ = ["output_options", "quiet_option", "stream", "tell"]
 
 _QUIET = f"{__name__}.quiet"  # where a quiet command keeps its standard output
 
@@ -23,6 +25,7 @@ def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.meta[_QUIET] = sys.stdout
         void = ctx.with_resource(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         ctx.with_resource(contextlib.redirect_stdout(void))
+        ctx.with_resource(quietly())
 
 
 quiet_option = click.option(
@@ -39,12 +42,6 @@ def output_options(function: Any) -> Any:
     """Add ``--json`` and ``-q``: of every command that has something to say."""
     as_json = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
     return as_json(quiet_option(function))
-
-
-def is_quiet() -> bool:
-    """Whether the running command was given ``-q``."""
-    context = click.get_current_context(silent=True)
-    return context is not None and _QUIET in context.meta
 
 
 def stream() -> TextIO:

@@ -12,8 +12,8 @@ import click
 from labelinf_core.cli.completion import component, named
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import counting
 from labelinf_core.contracts.exits import Exit
+from labelinf_core.report.progress import counting
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.descriptors import Kind

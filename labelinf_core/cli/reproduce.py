@@ -10,7 +10,7 @@ import click
 from labelinf_core.cli.completion import named
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

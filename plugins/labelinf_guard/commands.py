@@ -11,10 +11,10 @@ import click
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, Share
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
 from labelinf_core.contracts.regular import open_regular
+from labelinf_core.report.progress import steps, waiting
 
 if TYPE_CHECKING:
     from labelinf_guard.ledger.verify import Verified

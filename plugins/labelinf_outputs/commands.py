@@ -13,9 +13,9 @@ from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, NewFile, Share, block_option, game_timeout, keep_inputs, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ import click
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Share, block_option, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from labelinf_scores.audit.boards import BoardRow

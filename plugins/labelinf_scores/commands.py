@@ -20,8 +20,8 @@ from labelinf_core.cli.options import (
     load_host,
 )
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

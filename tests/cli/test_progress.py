@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
-from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.doing import say
+from labelinf_core.report.progress import steps
 
 Labelinf = Callable[..., Result]
 Shown = list[tuple[str, int, int | None]]
@@ -36,8 +36,8 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> Shown:
         found.append((doing, 0, None))
         yield lambda said, done, total: found.append((said, done, total))
 
-    monkeypatch.setattr("labelinf_core.cli.progress._bar", bar)
-    monkeypatch.setattr("labelinf_core.cli.progress._is_shown", lambda: True)
+    monkeypatch.setattr("labelinf_core.report.progress._bar", bar)
+    monkeypatch.setattr("labelinf_core.report.progress._is_shown", lambda: True)
     return found
 
 
@@ -121,7 +121,7 @@ def on_a_terminal(source: str) -> str:
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_a_bar_stands_on_a_terminal_and_leaves_it() -> None:
     seen = on_a_terminal(
-        "from labelinf_core.cli.progress import steps\n"
+        "from labelinf_core.report.progress import steps\n"
         "with steps('walking') as step:\n    step('left', 2)\n    step('[right', 2)\nprint('there')"
     )
 
@@ -142,7 +142,7 @@ def test_what_is_said_within_a_step_is_shown_beside_its_number(shown: Shown) -> 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_what_an_attack_says_while_it_works_rewrites_no_terminal() -> None:
     seen = on_a_terminal(
-        "from labelinf_core.cli.progress import waiting\nfrom labelinf_core.contracts.doing import say\n"
+        "from labelinf_core.report.progress import waiting\nfrom labelinf_core.contracts.doing import say\n"
         "with waiting('playing'):\n    say('half \\x1b]0;mine\\x07way', 1, 2)\n"
     )
 

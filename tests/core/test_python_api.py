@@ -25,6 +25,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator.play import TrialRunner
 from labelinf_core.report.formats import FILES
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
@@ -213,7 +214,7 @@ def test_what_is_no_component_is_one_sentence() -> None:
 
 @pytest.mark.long
 def test_a_result_says_shows_and_draws_its_answer(objects: li.Played) -> None:
-    figure = objects.plot()
+    figure = objects.plot("all")
 
     assert str(objects).startswith("score channel, y: a blind guess is right on 60.0 %\n")
     assert [axes.get_title() for axes in figure.axes][1] == "Leakage against strength: round"
@@ -222,6 +223,39 @@ def test_a_result_says_shows_and_draws_its_answer(objects: li.Played) -> None:
     assert "Leakage against strength" in page
     names = re.findall(r' id="([^"]+)"', page)
     assert len(set(names)) == len(names) > 2  # a reader of the page is told each picture's own title
+
+
+@pytest.mark.long
+def test_a_panel_fits_a_column_and_holds_all_of_its_words(objects: li.Played) -> None:
+    for panel, picture in enumerate(objects.pictures()):
+        figure = objects.plot(panel, size=(3.4, 2.7))
+        figure.draw_without_rendering()
+        (axes,) = figure.subfigs[0].axes
+        assert " ".join(axes.get_title().split()) == picture.title
+        assert figure.get_size_inches().tolist() == [3.4, 2.7]
+        drawn = figure.get_tightbbox().extents
+        assert (drawn >= -0.02).all()
+        assert (drawn <= [3.42, 2.72, 3.42, 2.72]).all()
+    with pytest.raises(InputError, match=r"panel=9 must be one of 0 to \d, or 'all'"):
+        objects.plot(9)
+
+
+def test_whoever_interrupts_a_matrix_gets_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[int] = []
+    whole = TrialRunner.play
+
+    def tires(*args: Any, **more: Any) -> Any:
+        played.append(1)
+        if len(played) > 3:
+            raise KeyboardInterrupt
+        return whole(*args, **more)
+
+    monkeypatch.setattr(TrialRunner, "play", tires)
+    found = li.matrix(Y, attacks=["majority"], defences=["none"], trials=9)
+
+    (row,) = found.rows()
+    assert row["trials_played"] == 3
+    assert str(found).startswith("incomplete: 6 of 9 games are still to be played\n")
 
 
 def test_a_notebook_shows_nothing_of_a_users_as_markup() -> None:

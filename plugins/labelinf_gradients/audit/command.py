@@ -8,7 +8,7 @@ import click
 
 from labelinf_core.cli.options import Share, block_option, labels_options, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import waiting
+from labelinf_core.report.progress import waiting
 
 if TYPE_CHECKING:
     from labelinf_gradients.audit.client import ClientAudit

@@ -10,7 +10,7 @@ import click
 from labelinf_core.cli.completion import column, component
 from labelinf_core.cli.options import NewFile, keep_inputs
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps
+from labelinf_core.report.progress import steps
 
 __all__ = ["log"]
 

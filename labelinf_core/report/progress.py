@@ -1,17 +1,34 @@
-"""Bars with an estimate for whatever takes long: on a terminal's standard error, never with ``-q``."""
+"""Bars with an estimate for whatever takes long: on a terminal's standard error or in a notebook, never with ``-q``."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
-from labelinf_core.cli.output import is_quiet
 from labelinf_core.contracts.doing import heard
 
-__all__ = ["Step", "counting", "steps", "waiting"]
+__all__ = ["Step", "counting", "is_quiet", "quietly", "steps", "waiting"]
+
+_QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 
 Step = Callable[[str, int], None]  #: called before a step with its name and how many there are
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Show no bars in between."""
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
+def is_quiet() -> bool:
+    """Whether no bars are shown: the running command was given ``-q``."""
+    return _QUIET.get()
 
 
 @contextmanager
@@ -53,7 +70,7 @@ def waiting(doing: str, estimate: Callable[[], str] = str) -> Iterator[None]:
 
 
 def _is_shown() -> bool:
-    return sys.stderr.isatty() and not is_quiet()
+    return (sys.stderr.isatty() or "ipykernel" in sys.modules) and not is_quiet()
 
 
 @contextmanager
