@@ -1,6 +1,6 @@
 """A network trained by Opacus. Beside this file, one command audits it against its own claim.
 
-    labelinf audit outputs --train opacus_victim:Private --epsilon 2 --delta 1e-5
+    labelinf audit model opacus_victim:Private --epsilon 2 --delta 1e-5
 
 The noise is Opacus's own, for the epsilon that is claimed. Without the claim it is trained without noise.
 """

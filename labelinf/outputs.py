@@ -129,7 +129,6 @@ def audit_outputs(
     delta: str | float = 0.0,
     mu: float | None = None,
     attacks: Sequence[Any] = (),
-    gate: bool = False,
     seed: int = 0,
     timeout: float = 600.0,
     planted: None = None,
@@ -160,7 +159,6 @@ def audit_outputs(
         delta: The delta of that claim, a fraction.
         mu: Instead: Gaussian label-DP.
         attacks: Specs, or objects of your own, instead of all that are loaded.
-        gate: Whether a leak within the claim counts as found too.
         seed: Of the placebo's labels.
         timeout: Seconds that one game of an attack may take that does not come with labelinf.
         planted: What labels were called before 0.2; they come first.
@@ -187,7 +185,6 @@ def audit_outputs(
         builder,
         attacks=tuple(map(str, written(builder, Kind.ATTACK, attacks))),
         claim=_claimed(epsilon, fraction(delta, "delta"), mu),
-        gate=gate,
         rng=np.random.default_rng(seed),
         timeout=timeout,
     )

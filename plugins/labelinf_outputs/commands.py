@@ -1,13 +1,13 @@
-"""``labelinf plant`` and ``labelinf audit outputs``: from planting to a verdict on a model trained in between."""
+"""``labelinf plant`` and the audits of a trained model: from planting to a verdict on a model trained in between."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
@@ -18,7 +18,7 @@ from labelinf_core.contracts.exits import Exit
 from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit.claim import PrivacyClaim
@@ -26,18 +26,7 @@ if TYPE_CHECKING:
     from labelinf_outputs.audit.planted import Planted
     from labelinf_outputs.game.view import View
 
-__all__ = ["outputs", "plant"]
-
-_SHOWN = ("probabilities", "logits", "top_one", "values")  # one option for every kind of prediction
-_CLAIM = ("epsilon", "delta", "mu")
-_AUDIT = (*_CLAIM, "attacks", "gate", "seed", "timeout", "html", "owner")
-_ROADS: dict[str, tuple[str, tuple[str, ...]]] = {  # what leads to an answer, why not with others, and what goes along
-    "observe": ("proves nothing", (*_SHOWN[:3], "rounded", "files")),
-    "plan": ("looks at no files and no model", _CLAIM),
-    "victim": ("looks at no files of predictions", ("labels", *_AUDIT)),
-    "seal": ("says what was planted", (*_SHOWN, "rounded", "commitment", "files", "features", "pool", *_AUDIT)),
-    "canaries": ("were planted by hand", (*_SHOWN, "rounded", "planted_by_me", "references", *_AUDIT)),
-}
+__all__ = ["finished", "model", "outputs", "plant", "power"]
 
 
 @click.command()
@@ -114,152 +103,198 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     yield "Keep its sealed.json from whoever trains or attacks."
     yield "Train on its training.csv as ever, predict query.csv, keep the column 'record';"
     yield "then, in that folder,"
-    shown = "--values" if "grid" in said else "--probabilities"
-    yield f"  labelinf audit outputs {shown} PREDICTIONS.csv --seal sealed.json"
+    shown = " --shows values" if "grid" in said else ""
+    yield f"  labelinf audit outputs PREDICTIONS.csv{shown} --seal sealed.json"
+
+
+def _view(context: click.Context, parameter: click.Parameter, value: str) -> View:
+    """Read what predictions are."""
+    from labelinf_outputs.game.view import Outputs, View
+
+    kind, colon, decimals = value.partition(":")
+    with contextlib.suppress(ValueError):
+        if not colon:
+            return View(outputs=Outputs(kind), resolution=0.0)
+        if Outputs(kind) is Outputs.PROBABILITIES and 1 <= int(decimals) <= 300:
+            return View(outputs=Outputs.PROBABILITIES, resolution=10.0 ** -int(decimals))
+    told = "probabilities, probabilities:D of D decimals, logits, top-1 or values"
+    raise click.BadParameter(f"{value} must be {told}.", context, parameter)
+
+
+def _predictions(function: Any) -> Any:
+    """Add the file of predictions, what it shows, and what reference models say."""
+    for option in (
+        click.option(
+            "--reference",
+            "files",
+            multiple=True,
+            type=click.Path(),
+            metavar="P",
+            help="Predictions of reference model 1, 2, ...",
+        ),
+        click.option(
+            "--shows",
+            "view",
+            callback=_view,
+            metavar="WHAT",
+            default="probabilities",
+            show_default=True,
+            help="What the predictions are: probabilities, probabilities:D (of D decimals), logits (or logarithms of "
+            "probabilities), top-1 (the predicted class, in one column), values (where --grid planted values).",
+        ),
+        click.argument("predictions", type=click.Path(), metavar="PREDICTIONS"),
+    ):
+        function = option(function)
+    return function
+
+
+def _claim(function: Any) -> Any:
+    """Add a claim."""
+    for option in (
+        click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP."),
+        click.option("--delta", type=Share(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim."),
+        click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted."),
+    ):
+        function = option(function)
+    return function
+
+
+def _audit(function: Any) -> Any:
+    """Add a claim, and how an audit is played and written."""
+    for option in (
+        block_option,
+        output_options,
+        click.option("--owner", type=NewFile(), metavar="F.html", help="Write the records at risk, for you."),
+        click.option("--html", type=NewFile(), metavar="F.html", help="Write a page to hand on."),
+        game_timeout,
+        click.option(
+            "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels."
+        ),
+        click.option(
+            "--attack",
+            "attacks",
+            multiple=True,
+            metavar="SPEC",
+            shell_complete=component("attack"),
+            help="Play this attack instead of all that are loaded; may be repeated.",
+        ),
+        _claim,
+    ):
+        function = option(function)
+    return function
 
 
 @click.command()
-@click.option(
-    "--probabilities", type=click.Path(), metavar="P", help="Predictions, a row per record: .csv, .npy, .npz, .parquet."
-)
-@click.option("--logits", type=click.Path(), metavar="P", help="The same before the softmax, or its logarithms.")
-@click.option(
-    "--top-1",
-    "top_one",
-    type=click.Path(),
-    metavar="P.csv",
-    help="Only the predicted class of every record, in one column.",
-)
-@click.option("--values", type=click.Path(), metavar="P", help="Predicted values, where --grid planted values.")
-@click.option("--rounded", type=click.IntRange(min=1), metavar="D", help="The probabilities show D decimals.")
-@click.option(
-    "--observe", type=click.Path(), metavar="R.csv", help="Nothing was planted: columns record, label, seen (0, 1)."
-)
-@click.option("--train", "victim", metavar="MODEL", help="Train this kind of model on --labels, instead of all files.")
-@click.option("--labels", metavar="SOURCE", default="breast-cancer", show_default=True, help="What it is trained on.")
+@_predictions
 @click.option("--seal", type=click.Path(), metavar="sealed.json", help="What labelinf plant planted.")
-@click.option("--commitment", metavar="SEAL", default="", help="The seal that was printed then, or its beginning.")
-@click.option(
-    "--reference",
-    "files",
-    multiple=True,
-    type=click.Path(),
-    metavar="P",
-    help="Predictions of reference model 1, 2, ...",
-)
+@click.option("--commitment", metavar="SEAL", help="The seal that was printed then, or its beginning.")
 @click.option(
     "--features",
     type=click.Path(),
     metavar="query.csv",
     help="Who sees the predictions knows these columns of numbers.",
 )
-@click.option("--pool", type=click.IntRange(min=0), default=0, metavar="N", help="Audit the last N of those too.")
+@click.option("--pool", type=click.IntRange(min=1), metavar="N", help="Audit the last N reference models too.")
 @click.option(
-    "--canaries", type=click.Path(), metavar="C.csv", help="Instead: column label; also record, loss, trained."
-)
-@click.option("--planted-by-me", is_flag=True, help="I drew the labels of --canaries at random, before training.")
-@click.option(
-    "--references",
+    "--planted-by-me",
+    "canaries",
     type=click.Path(),
-    metavar="R.npz",
-    help="With --canaries: arrays probabilities or logits, and labels.",
+    metavar="C.csv",
+    help="Instead of a seal: labels that I drew at random, before training. Column label; also record, loss, trained. "
+    "A --reference R.npz holds arrays probabilities or logits, and labels.",
 )
-@click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed, or more; exit 1 when refuted.")
-@click.option("--delta", type=Share(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim.")
-@click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP.")
-@click.option("--plan", type=click.IntRange(min=2), metavar="K", help="How many canaries refute the claim; K classes.")
-@click.option(
-    "--attack",
-    "attacks",
-    multiple=True,
-    metavar="SPEC",
-    shell_complete=component("attack"),
-    help="Play this attack instead of all that are loaded; may be repeated.",
-)
-@click.option("--gate", is_flag=True, help="Exit with status 1 for a leak within the claim too.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")
-@game_timeout
-@click.option("--html", type=NewFile(), metavar="F.html", help="Write a page to hand on.")
-@click.option("--owner", type=NewFile(), metavar="F.html", help="Write the records at risk, for you.")
-@output_options
-@block_option
+@_audit
 @click.pass_context
-def outputs(
-    context: click.Context,
-    /,
-    epsilon: float | None,
-    delta: float,
-    mu: float | None,
-    plan: int | None,
-    attacks: tuple[str, ...],
-    gate: bool,
-    seed: int,
-    victim: str | None,
-    labels: str,
-    observe: str | None,
-    timeout: float,
-    as_json: bool,
-    html: Path | None,
-    owner: Path | None,
-    blocks: tuple[str, ...],
-    **given: Any,
-) -> None:
+def outputs(context: click.Context, /, **given: Any) -> None:
     """Audit a trained model: does it give back the labels that were planted in its training data?
 
-    Without a claim it exits with status 1 for a leak, and 3 where none is shown. A claim (--epsilon, --mu) ends with 1
-    when it is refuted, 0 when it is not and an attack that reads every trained label would refute twice as much in
-    95 % of audits (a weaker one in fewer), else 3. 2 is bad input.
+    PREDICTIONS has a row per record: .csv, .npy, .npz, .parquet. Without a claim it exits with status 1 for a leak, and
+    3 where none is shown. A claim (--epsilon, --mu) ends with 1 when it is refuted, 0 when it is not and an attack that
+    reads every trained label would refute twice as much in 95 % of audits (a weaker one in fewer), else 3. 2 is bad
+    input.
     """
+    _audited(context, given, lambda builder, claim: _read(given))
+
+
+@click.command()
+@click.argument("victim", metavar="MODEL")
+@click.option(
+    "--labels", metavar="SOURCE", default="breast-cancer", show_default=True, help="The labels that it is trained on."
+)
+@_audit
+@click.pass_context
+def model(context: click.Context, /, victim: str, labels: str, **given: Any) -> None:
+    """Train a kind of model on labels with some planted, and audit what it says: as audit outputs does.
+
+    MODEL is mlp, logistic, forest, ... (labelinf plugins lists victims), or your module:Class with fit and
+    predict_proba.
+    """
+    _audited(context, given, lambda builder, claim: _trained(victim, labels, claim, builder, given["seed"]))
+
+
+@click.command()
+@_predictions
+@click.argument("records", type=click.Path(), metavar="RECORDS.csv")
+@output_options
+@click.pass_context
+def finished(context: click.Context, /, predictions: str, records: str, files: Any, view: View, as_json: bool) -> None:
+    """Observe a finished model in which nothing was planted; nothing is proved.
+
+    RECORDS.csv has the columns record, label and seen: 1 for records that it was trained on, 0 for others, the placebo.
+    """
+    from labelinf_outputs.audit.observed import observe
+
+    seen = observe(predictions, records, files, view=view)
+    tell(seen.document(), seen.lines(), as_json=as_json)
+    context.exit(Exit(seen.status))
+
+
+@click.command()
+@click.argument("classes", type=click.IntRange(min=2), metavar="K")
+@_claim
+@output_options
+def power(classes: int, epsilon: float | None, delta: float, mu: float | None, as_json: bool) -> None:
+    """Say how many planted labels of K classes refute a claim, before any are planted."""
+    from labelinf_outputs.audit.power import Power, curves, table
+
+    claim = _claimed(epsilon, delta, mu)
+    if not claim.made:
+        raise InputError("say which claim is to be refuted: --epsilon, with a --delta if need be, or --mu.")
+    found = Power(claim=claim, n_classes=classes)
+    tell({"claim": claim, "power": curves(found)}, table(found), as_json=as_json)
+
+
+def _audited(
+    context: click.Context, given: Mapping[str, Any], read: Callable[[Builder, PrivacyClaim], Planted]
+) -> None:
+    """Audit what ``read`` returns, print it and end with its status."""
     import numpy as np
 
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit import words
-    from labelinf_outputs.audit.observed import observe as observed
     from labelinf_outputs.audit.outputs import audit_outputs
-    from labelinf_outputs.audit.power import Power, curves, table
 
     keep_inputs()
-    claim = _claimed(epsilon, delta, mu)
-    _check_road(context)
-    if observe is not None:
-        predictions, view = _declared(given)
-        seen = observed(predictions, observe, given["files"], view=view)
-        tell(seen.document(), seen.lines(), as_json=as_json)
-        context.exit(Exit(seen.status))
-    if plan is not None:
-        if not claim.made:
-            raise InputError("--plan says what refutes a claim: give --epsilon, with a --delta if need be, or --mu.")
-        power = Power(claim=claim, n_classes=plan)
-        tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
-        return
-    builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
-    planted = _read(given) if victim is None else _trained(victim, labels, claim, builder, seed)
+    claim = _claimed(given["epsilon"], given["delta"], given["mu"])
+    html, owner = given["html"], given["owner"]
+    if html and owner and os.path.realpath(html) == os.path.realpath(owner):
+        raise InputError("--html and --owner must be two files: the first is handed on, the second names records.")
+    builder, rng = Builder(load_host(given["blocks"])), np.random.default_rng(given["seed"])
+    planted = read(builder, claim)
     with steps("auditing") as progress:
         found = audit_outputs(
-            planted, builder, attacks=attacks, claim=claim, gate=gate, rng=rng, timeout=timeout, progress=progress
+            planted,
+            builder,
+            attacks=given["attacks"],
+            claim=claim,
+            rng=rng,
+            timeout=given["timeout"],
+            progress=progress,
         )
     if html is not None or owner is not None:
         _write_pages(found, planted, context, html, owner)
-    tell(words.document(found), words.lines(found, str(planted.view)), as_json=as_json)
+    tell(words.document(found), words.lines(found, str(planted.view)), as_json=given["as_json"])
     context.exit(Exit(found.decision.status))
-
-
-def _check_road(context: click.Context) -> None:
-    """Refuse what does not go along with the option that says what is audited: nothing is passed over in silence."""
-    typed = {
-        item.name: item.opts[0]
-        for item in context.command.params
-        if item.name in context.params and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE
-    }
-    road = next((name for name in _ROADS if name in typed), None)
-    if road is None:
-        raise InputError("say what was planted: --seal, the file that labelinf plant wrote; or --train a model here.")
-    why, along = _ROADS[road]
-    if strange := [option for name, option in typed.items() if name not in (road, *along, "as_json", "blocks")]:
-        raise InputError(f"{typed[road]} {why}: leave out {', '.join(strange)}.")
-    html, owner = (context.params[name] and os.path.realpath(context.params[name]) for name in ("html", "owner"))
-    if html and html == owner:
-        raise InputError("--html and --owner must be two files: the first is handed on, the second names records.")
 
 
 def _claimed(epsilon: float | None, delta: float, mu: float | None) -> PrivacyClaim:
@@ -302,31 +337,25 @@ def _write_pages(
 
 
 def _read(given: Mapping[str, Any]) -> Planted:
-    """Read what the options name."""
+    """Read what the options name; what does not go along with the labels that were planted is not passed over."""
     from labelinf_outputs.audit.planted import read_planted, read_sealed
     from labelinf_outputs.audit.seal import read_seal
 
-    predictions, view = _declared(given)
+    predictions, view, files = given["predictions"], given["view"], given["files"]
     if given["seal"] is not None:
-        seal = read_seal(given["seal"], given["commitment"])
-        return read_sealed(predictions, seal, given["files"], view=view, pool=given["pool"], features=given["features"])
-    if not given["planted_by_me"]:
+        if given["canaries"] is not None:
+            raise InputError("--seal says what was planted: leave out --planted-by-me.")
+        seal = read_seal(given["seal"], given["commitment"] or "")
+        pool, features = given["pool"] or 0, given["features"]
+        return read_sealed(predictions, seal, files, view=view, pool=pool, features=features)
+    if given["canaries"] is None:
         raise InputError(
-            "what was not planted is not audited: plant labels with labelinf plant and give --seal; or, if you drew "
-            "those of --canaries yourself, uniformly, independently of everything and before training, say so with "
-            "--planted-by-me."
+            "say what was planted: --seal, the file that labelinf plant wrote; or, if you drew labels yourself, "
+            "uniformly, independently of everything and before training, --planted-by-me C.csv. What was not planted "
+            "is not audited; labelinf audit finished observes it."
         )
-    return read_planted(predictions, given["canaries"], given["references"], view=view)
-
-
-def _declared(given: Mapping[str, Any]) -> tuple[str, View]:
-    """Return the file of predictions and what it shows."""
-    from labelinf_outputs.game.view import Outputs, View
-
-    said = [(given[name], kind) for kind, name in zip(Outputs, _SHOWN, strict=True) if given[name] is not None]
-    if len(said) != 1:
-        raise InputError("say what the model shows with one of --probabilities, --logits, --top-1 and --values.")
-    (path, shown), decimals = said[0], given["rounded"]
-    if decimals is not None and shown is not Outputs.PROBABILITIES:
-        raise InputError("--rounded belongs to --probabilities.")
-    return path, View(outputs=shown, resolution=0.0 if decimals is None else 10.0**-decimals)
+    if strange := [f"--{name}" for name in ("commitment", "features", "pool") if given[name] is not None]:
+        raise InputError(f"labels that you planted have no seal: leave out {', '.join(strange)}.")
+    if len(files) > 1:
+        raise InputError("labels that you planted take one --reference: an R.npz of all reference models.")
+    return read_planted(predictions, given["canaries"], files[0] if files else None, view=view)

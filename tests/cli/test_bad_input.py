@@ -211,7 +211,7 @@ def test_classes_called_differently_in_two_files_are_no_all_clear(labelinf: Labe
     (tmp_path / "top.csv").write_text("prediction\n" + "benign\nmalignant\n" * 20)
     (tmp_path / "canaries.csv").write_text("label\n" + "class 0\nclass 1\n" * 20)
 
-    result = labelinf("audit", "outputs", "--top-1", "top.csv", "--canaries", "canaries.csv", "--planted-by-me")
+    result = labelinf("audit", "outputs", "--shows", "top-1", "top.csv", "--planted-by-me", "canaries.csv")
 
     assert result.exit_code == 2
     assert "top.csv and the planted labels have no name of a class in common" in result.stderr

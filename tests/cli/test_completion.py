@@ -49,7 +49,7 @@ def test_where_nothing_fits_nothing_or_a_file_is_offered() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("audit", "outputs", "--probabilities"),
+        ("audit", "outputs"),
         ("audit", "outputs", "--seal"),
         ("audit", "log", "--scores"),
     ],

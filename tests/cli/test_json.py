@@ -24,7 +24,7 @@ ASKED = {
     "bounds": ["bounds", "--records", "20"],
     "advise": ["advise", "--records", "20", "--target", "60%", "--questions", "0", "--only", "decimals"],
     "audit record": ["audit", "record", "run"],
-    "audit outputs --plan": ["audit", "outputs", "--epsilon", "1", "--plan", "2"],
+    "audit power": ["audit", "power", "2", "--epsilon", "1"],
     "theorems": ["theorems", "S16"],
     "reproduce": ["reproduce"],
     "plugins": ["plugins"],

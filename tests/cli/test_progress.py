@@ -66,7 +66,7 @@ LONG = {
     "audit scorer": ["audit", "scorer", "slow_board:score", "--labels", "y.csv", "--attack", "majority"],
     "audit log": ["audit", "log", "s.csv", "--scores", "scores.csv", "--labels", "y.csv", "--column", "label",
                   "--metric", "roc-auc", "--decimals", "2", "--timeout", "1"],
-    "audit outputs": ["audit", "outputs", "--probabilities", "p.csv", "--canaries", "c.csv", "--planted-by-me",
+    "audit outputs": ["audit", "outputs", "p.csv", "--planted-by-me", "c.csv",
                       "--attack", "lia-threshold"],
     "audit client": ["audit", "client", "slow_client:update", "--model", "slow_client:make", "--samples", "4",
                      "--own", "20"],

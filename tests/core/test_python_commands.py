@@ -143,7 +143,7 @@ def test_what_was_planted_in_python_is_audited_as_its_seal_is() -> None:
     planted.seal.write(Path("sealed.json"))
     for name, said in (("p.csv", sure), ("r1.csv", others[0]), ("r2.csv", others[1])):
         pd.DataFrame({"record": range(400), "-1": said[:, 0], "1": said[:, 1]}).to_csv(name, index=False)
-    told = asked("audit", "outputs", "--probabilities", "p.csv", "--seal", "sealed.json", "--reference", "r1.csv",
+    told = asked("audit", "outputs", "p.csv", "--seal", "sealed.json", "--reference", "r1.csv",
                  "--reference", "r2.csv", "--attack", "lia-threshold", status=1)  # fmt: skip
     read = li.audit_outputs(
         None, "p.csv", seal="sealed.json", references=["r1.csv", "r2.csv"], attacks=["lia-threshold"]

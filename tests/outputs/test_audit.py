@@ -29,7 +29,7 @@ from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted, read_planted
 from labelinf_outputs.audit.predictions import read_predictions
 from labelinf_outputs.audit.validity import voids
-from labelinf_outputs.commands import outputs
+from labelinf_outputs.commands import outputs, power
 from labelinf_outputs.game.output import References, Release
 from labelinf_outputs.game.view import Outputs, View
 
@@ -77,8 +77,7 @@ def cli(*arguments: str) -> Result:
         pass
 
     main.add_command(outputs)
-    sworn = ["--planted-by-me"] if "--canaries" in arguments else []
-    return CliRunner().invoke(main, ["outputs", *arguments, *sworn])
+    return CliRunner().invoke(main, ["outputs", *arguments])
 
 
 def test_a_memorising_model_leaks(tmp_path: Path) -> None:
@@ -224,20 +223,16 @@ def test_memory_of_the_trained_label_stands_beside_the_planted_one(tmp_path: Pat
     assert found.memorised is not None
     assert found.memorised.value == 1.0
     assert found.correct == (planted == trained).sum()
-    printed = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
+    printed = cli(given["predictions"], "--planted-by-me", given["canaries"]).output
     assert "trained label 100.0%" in printed
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "one of --probabilities, --logits, --top-1 and --values"),
-        (["--logits", "p.csv", "--top-1", "p.csv"], "one of --probabilities, --logits, --top-1 and --values"),
-        (["--logits", "p.csv", "--rounded", "2"], "--rounded belongs to --probabilities"),
-    ],
-)
-def test_one_kind_of_output_is_declared(arguments: list[str], message: str) -> None:
-    assert message in str(cli(*arguments, "--canaries", "c.csv").exception)
+@pytest.mark.parametrize("shows", ["loss", "logits:2", "probabilities:0", "probabilities:x", "probabilities:", ""])
+def test_what_is_no_kind_of_output_is_one_sentence(shows: str) -> None:
+    result = cli("p.csv", "--shows", shows, "--planted-by-me", "c.csv")
+
+    assert result.exit_code == 2
+    assert "must be probabilities, probabilities:D of D decimals, logits, top-1 or values." in result.output
 
 
 def test_the_command_reads_every_view(tmp_path: Path) -> None:
@@ -248,11 +243,11 @@ def test_the_command_reads_every_view(tmp_path: Path) -> None:
     said = write(tmp_path / "t.csv", "said", [str(y) for y in labels])
 
     for arguments, view in (
-        (["--probabilities", rounded, "--rounded", "1"], "view: probabilities, rounded to 0.1"),
-        (["--logits", logits], "view: logits"),
-        (["--top-1", said], "view: top-1"),
+        ([rounded, "--shows", "probabilities:1"], "view: probabilities, rounded to 0.1"),
+        (["--shows", "logits", logits], "view: logits"),
+        (["--shows", "top-1", said], "view: top-1"),
     ):
-        result = cli(*arguments, "--canaries", canaries, "--attack", "lia-threshold", "--gate")
+        result = cli(*arguments, "--planted-by-me", canaries, "--attack", "lia-threshold")
         assert view in result.output
         assert "40/40 = 100.0%" in result.output
         assert result.exit_code == 1
@@ -286,9 +281,9 @@ def test_nothing_is_proved_by_what_is_void(tmp_path: Path) -> None:
     )
     page = tmp_path / "r.html"
 
-    files_of = ("--probabilities", given["predictions"], "--canaries", given["canaries"])
+    files_of = (given["predictions"], "--planted-by-me", given["canaries"])
     told = cli(*files_of, "--epsilon", "1", "--html", str(page))
-    asked = cli(*files_of, "--epsilon", "1", "--json", "--gate")
+    asked = cli(*files_of, "--epsilon", "1", "--json")
 
     assert told.exit_code == asked.exit_code == 3
     for text in (told.output, page.read_text()):
@@ -403,11 +398,11 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
     keep = epsilon_bounds.label_dp_ceiling(0.4, 2)
     honest, broken = files(good, keep), files(bad, keep, resample=True)
 
-    held = cli("--probabilities", honest["predictions"], "--canaries", honest["canaries"], "--epsilon", "0.4")
-    caught = cli("--probabilities", broken["predictions"], "--canaries", broken["canaries"], "--epsilon", "0.4")
-    gated = cli("--probabilities", broken["predictions"], "--canaries", broken["canaries"], "--gate")
+    held = cli(honest["predictions"], "--planted-by-me", honest["canaries"], "--epsilon", "0.4")
+    caught = cli(broken["predictions"], "--planted-by-me", broken["canaries"], "--epsilon", "0.4")
+    unclaimed = cli(broken["predictions"], "--planted-by-me", broken["canaries"])
 
-    assert (held.exit_code, caught.exit_code, gated.exit_code) == (0, 1, 1)
+    assert (held.exit_code, caught.exit_code, unclaimed.exit_code) == (0, 1, 1)
     assert "REFUTED: epsilon = 0.4 was claimed" in caught.output
     assert "NOT REFUTED: epsilon = 0.4 was claimed" in held.output
     assert "Power against twice the claim, epsilon = 0.8: 99.9%, of an attack" in held.output
@@ -418,7 +413,7 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
 
 def test_an_audit_without_an_attack_is_not_passed(tmp_path: Path) -> None:
     given = files(tmp_path, keep=1.0)
-    arguments = ("--probabilities", given["predictions"], "--canaries", given["canaries"])
+    arguments = (given["predictions"], "--planted-by-me", given["canaries"])
 
     refused = str(cli(*arguments, "--attack", "loss-inversion", "--attack", "lira").exception)
     nobody = str(cli(*arguments, "-p", "no:outputs").exception)
@@ -431,7 +426,7 @@ def test_an_audit_without_an_attack_is_not_passed(tmp_path: Path) -> None:
 def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
     given = files(tmp_path, keep=0.5)
 
-    result = cli("--probabilities", given["predictions"], "--canaries", given["canaries"], "--gate")
+    result = cli(given["predictions"], "--planted-by-me", given["canaries"])
 
     told = " ".join(result.output.split())
     assert "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety." in told
@@ -441,20 +436,18 @@ def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
 
 def test_a_leak_that_the_claim_allows_is_said_to_be_one(tmp_path: Path) -> None:
     given = files(tmp_path, keep=epsilon_bounds.label_dp_ceiling(1.0, 2))
-    arguments = ("--probabilities", given["predictions"], "--canaries", given["canaries"], "--epsilon", "1")
+    arguments = (given["predictions"], "--planted-by-me", given["canaries"])
 
-    result = cli(*arguments)
+    result = cli(*arguments, "--epsilon", "1")
 
     assert "NOT REFUTED: epsilon = 1 was claimed, epsilon >= " in result.output
     assert "That is not a proof of the claim." in " ".join(result.output.split())
-    assert (result.exit_code, cli(*arguments, "--gate").exit_code) == (0, 1)
+    assert (result.exit_code, cli(*arguments).exit_code) == (0, 1)
 
 
 def test_the_command_speaks_json(tmp_path: Path) -> None:
     given = files(tmp_path, keep=1.0)
-    result = cli(
-        "--probabilities", given["predictions"], "--canaries", given["canaries"], "--json", "--attack", "lia-threshold"
-    )
+    result = cli(given["predictions"], "--planted-by-me", given["canaries"], "--json", "--attack", "lia-threshold")
     report = json.loads(result.output)
 
     assert [item["word"] for item in report["findings"]] == ["counted"]
@@ -594,9 +587,9 @@ def test_a_delta_and_a_mu_are_refuted_for_many_classes(tmp_path: Path) -> None:
     ],
 )
 def test_a_claim_that_allows_everything_is_planned_for_and_audited(claim: list[str], tmp_path: Path) -> None:
-    planned = cli("--plan", "2", *claim)
+    planned = CliRunner().invoke(power, ["2", *claim])
     given, page = files(tmp_path, keep=1.0), tmp_path / "r.html"
-    audit = ["--probabilities", given["predictions"], "--canaries", given["canaries"], "--attack", "lia-threshold"]
+    audit = [given["predictions"], "--planted-by-me", given["canaries"], "--attack", "lia-threshold"]
     told = cli(*audit, *claim, "--html", str(page))
 
     assert (planned.exit_code, told.exit_code) == (0, 3)  # what nothing could refute is not passed
@@ -637,7 +630,7 @@ def test_every_share_stands_with_its_interval_and_chance_and_a_delta_changes_the
         "probabilities": write(tmp_path / "p.csv", "0,1", ["0.0,1.0" if y else "1.0,0.0" for y in planted]),
         "canaries": write(tmp_path / "c.csv", "label,trained", [f"{y},{y}" for y in planted]),
     }
-    arguments = [text for name, path in given.items() for text in (f"--{name}", path)]
+    arguments = [given["probabilities"], "--planted-by-me", given["canaries"]]
     pure = cli(*arguments, "--epsilon", "0.1", "--attack", "lia-threshold").output
     approximate = cli(*arguments, "--epsilon", "0.1", "--delta", "0.06", "--attack", "lia-threshold")
 
@@ -660,7 +653,7 @@ def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(type(BUILDER.build(Kind.ATTACK, "blind-guess", "test")), "run", broken)
     given = files(tmp_path, keep=1.0)
     found = audited(given)
-    shown = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
+    shown = cli(given["predictions"], "--planted-by-me", given["canaries"]).output
 
     assert word(found, "blind-guess") is Observation.FAILED
     assert found.decision.word is AuditWord.LEAKS

@@ -56,7 +56,7 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("script", "option"), [("audit_sklearn", "--probabilities"), ("audit_torch", "--logits")])
+@pytest.mark.parametrize(("script", "option"), [("audit_sklearn", "probabilities"), ("audit_torch", "logits")])
 def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, option: str
 ) -> None:
@@ -73,11 +73,13 @@ def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     CliRunner().invoke(plant, [str(tmp_path / "data.csv"), "--column", "diagnosis", *amounts])
     example = (SAMPLES if script == "audit_sklearn" else SCRIPT.parent) / f"{script}.py"
 
-    monkeypatch.setattr(sys, "argv", [str(example), str(plan), "diagnosis", *[str(said)] * (option == "--logits")])
+    monkeypatch.setattr(sys, "argv", [str(example), str(plan), "diagnosis", *[str(said)] * (option == "logits")])
     runpy.run_path(str(example))
-    if option == "--probabilities":
+    if option == "probabilities":
         said.write_text(capsys.readouterr().out)
-    found = CliRunner().invoke(outputs, [option, str(said), "--seal", str(plan / "sealed.json"), "--epsilon", "1"])
+    found = CliRunner().invoke(
+        outputs, [str(said), "--shows", option, "--seal", str(plan / "sealed.json"), "--epsilon", "1"]
+    )
 
     assert found.output.startswith("leaks       REFUTED: epsilon = 1 was claimed, epsilon >= 4.02 is proved.")
     code = example.read_text().rpartition('"""')[2].splitlines()
@@ -96,7 +98,9 @@ def test_label_tokens_lead_to_a_verdict_on_made_log_probabilities(
     monkeypatch.setattr(sys, "argv", ["", "plan", "mood", "said.npz"])
     runpy.run_path(str(SCRIPT.with_name("audit_label_tokens.py")))
 
-    found = CliRunner().invoke(outputs, ["--logits", "said.npz", "--seal", "plan/sealed.json", "--epsilon", "1"])
+    found = CliRunner().invoke(
+        outputs, ["--shows", "logits", "said.npz", "--seal", "plan/sealed.json", "--epsilon", "1"]
+    )
 
     assert found.exit_code == 1
     answer, _, attacks = found.output.partition("\n  blind-guess")

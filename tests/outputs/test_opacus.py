@@ -16,7 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_torch_trained_by_opacus_keeps_its_claim_and_does_not_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("opacus")
     monkeypatch.syspath_prepend(EXAMPLES)
-    audit = ["audit", "outputs", "--train", "opacus_victim:Private"]
+    audit = ["audit", "model", "opacus_victim:Private"]
 
     private = CliRunner().invoke(main, [*audit, "--epsilon", "2", "--delta", "1e-5"])
     open_ = CliRunner().invoke(main, audit)

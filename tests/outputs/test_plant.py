@@ -25,7 +25,7 @@ from labelinf_outputs.audit.plant import Planting
 from labelinf_outputs.audit.plant import plant as planted
 from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.seal import Seal, read_seal
-from labelinf_outputs.commands import outputs, plant
+from labelinf_outputs.commands import model, outputs, plant, power
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.randomised_response import perturb
 
@@ -38,7 +38,7 @@ def flat(result: Result) -> str:
 
 
 def cli(*arguments: str) -> Result:
-    command = {"plant": plant, "outputs": outputs}[arguments[0]]
+    command = {"plant": plant, "outputs": outputs, "model": model, "power": power}[arguments[0]]
     return CliRunner().invoke(command, list(arguments[1:]))
 
 
@@ -89,7 +89,7 @@ def trained(training: Path, query: Path, mechanism: Callable[[NDArray[Any]], NDA
 
 def audit(folder: Path, lines: list[str], *more: str) -> Result:
     predictions = write(folder / "p.csv", "record,no,yes", lines)
-    return cli("outputs", "--probabilities", predictions, "--seal", str(folder / "sealed.json"), *more)
+    return cli("outputs", predictions, "--seal", str(folder / "sealed.json"), *more)
 
 
 def response(epsilon: float, seed: int = 0) -> Callable[[NDArray[Any]], NDArray[Any]]:
@@ -115,7 +115,7 @@ def test_one_column_is_about_the_class_that_its_header_names(plan: Path, name: s
     predictions = write(plan / "p.csv", f"record,{name}", lines)
     shown = ("--seal", str(plan / "sealed.json"), "--attack", "lia-threshold")
 
-    assert f"{right}/100" in cli("outputs", "--probabilities", predictions, *shown).output
+    assert f"{right}/100" in cli("outputs", predictions, *shown).output
 
 
 def test_what_plant_says_fits_in_80_columns_whatever_the_folder_and_is_json_for_a_program(
@@ -277,15 +277,16 @@ def test_labels_that_nobody_swears_to_have_planted_are_not_audited(tmp_path: Pat
     p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 4)
     c = write(tmp_path / "c.csv", "label", ["no", "yes", "yes", "no"])
 
-    assert "what was not planted is not audited" in str(cli("outputs", "--probabilities", p, "--canaries", c).exception)
-    assert "say what was planted" in str(cli("outputs", "--probabilities", p).exception)
+    assert "say what was planted" in (said := str(cli("outputs", p).exception))
+    assert "What was not planted is not audited" in said
+    assert cli("outputs", p, "--planted-by-me", c).exit_code == 3
 
 
 def test_labels_of_one_class_are_one_sentence(tmp_path: Path) -> None:
     p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 30)
     c = write(tmp_path / "c.csv", "label", ["yes"] * 30)
 
-    result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me", "--epsilon", "0.1")
+    result = cli("outputs", p, "--planted-by-me", c, "--epsilon", "0.1")
 
     assert "c.csv: the planted labels hold one class; at least two are needed." in str(result.exception)
 
@@ -298,7 +299,7 @@ def test_ids_that_stand_there_twice_or_not_at_all_are_one_sentence(plan: Path) -
     fewer = [line for line in lines if line.split(",")[0] not in sorted(canaries)[:3]]
     assert "lacks 3 of 100 records" in str(audit(plan, fewer).exception)
     bare = write(plan / "b.csv", "no,yes", [line.split(",", 1)[1] for line in lines])
-    result = cli("outputs", "--probabilities", bare, "--seal", str(plan / "sealed.json"))
+    result = cli("outputs", bare, "--seal", str(plan / "sealed.json"))
     assert "has no column 'record': predictions are joined with what was planted on its ids" in str(result.exception)
 
 
@@ -395,7 +396,7 @@ def test_a_record_that_is_no_row_is_one_sentence(tmp_path: Path, text: str) -> N
     p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 4)
     c = write(tmp_path / "c.csv", "record,label", ["0,no", f"{text},yes"])
 
-    result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me")
+    result = cli("outputs", p, "--planted-by-me", c)
 
     assert isinstance(result.exception, InputError)
     assert str(result.exception).endswith("row 3: record must be a whole number in 0..3.")
@@ -405,7 +406,7 @@ def test_two_columns_of_one_name_are_one_sentence(tmp_path: Path) -> None:
     p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 2)
     c = write(tmp_path / "c.csv", "label,label", ["no,yes", "yes,no"])
 
-    result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me")
+    result = cli("outputs", p, "--planted-by-me", c)
 
     assert "its header names column 'label' twice" in str(result.exception)
 
@@ -457,7 +458,7 @@ def test_a_page_to_hand_on_names_no_record_and_the_owners_is_the_owners_alone(pl
     assert own.stat().st_mode & 0o777 == 0o600
     assert "REFUTED: epsilon = 1 was claimed, epsilon &gt;= 3.49 is proved." in text
     assert text.count("<svg") == 2
-    assert "labelinf outputs --probabilities" in text
+    assert "labelinf outputs " in text
     assert "--epsilon 1" in text
     assert "100 guesses, all correct, would have proved" in text
     assert "numpy" in text
@@ -482,41 +483,28 @@ def test_a_plan_says_with_what_power_canaries_refute_a_claim() -> None:
     assert plan.of(40, effective_epsilon(0.3, 2)) == pytest.approx(0.874, abs=1e-3)
     assert plan.needed(2) is None
     assert plan.of(2, 5.0) == 0.0
-    printed = cli("outputs", "--plan", "2", "--epsilon", "0.3")
+    printed = cli("power", "2", "--epsilon", "0.3")
     assert printed.exit_code == 0
     assert max(map(len, printed.output.splitlines())) <= 80
-    assert "none suffice" in cli("outputs", "--plan", "2", "--epsilon", "6").output
+    assert "none suffice" in cli("power", "2", "--epsilon", "6").output
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--plan", "2"], "--plan says what refutes a claim"),
-        (["--plan", "2", "--mu", "1", "--seal", "s"], "--plan looks at no files and no model: leave out --seal."),
-        (["--plan", "2", "--mu", "1", "--html", "r.html", "--train", "mlp"], "leave out --train, --html."),
-        (
-            ["--plan", "2", "--mu", "1", "--attack", "lira", "--gate", "--seed", "3"],
-            "leave out --attack, --gate, --seed",
-        ),
-        (
-            ["--observe", "r.csv", "--probabilities", "p.csv", "--pool", "2"],
-            "--observe proves nothing: leave out --pool.",
-        ),
-        (["--observe", "r.csv", "--labels", "digits", "--timeout", "3"], "leave out --labels, --timeout."),
-        (
-            ["--seal", "s", "--canaries", "c.csv", "--labels", "x"],
-            "--seal says what was planted: leave out --labels, --c",
-        ),
-        (["--canaries", "c.csv", "--commitment", "0123"], "--canaries were planted by hand: leave out --commitment."),
-        (["--train", "mlp", "--planted-by-me"], "leave out --planted-by-me."),
-        (["--labels", "digits"], "say what was planted"),
-        (["--train", "mlp", "--html", "r.html", "--owner", "./r.html"], "--html and --owner must be two files"),
-        (["--mu", "1", "--epsilon", "1"], "or --mu; not both"),
-        (["--delta", "0.1"], "--delta belongs to --epsilon"),
+        (["power", "2"], "say which claim is to be refuted"),
+        (["outputs", "p", "--seal", "s", "--planted-by-me", "c.csv"], "leave out --planted-by-me."),
+        (["outputs", "p", "--planted-by-me", "c.csv", "--commitment", "0123"], "leave out --commitment."),
+        (["outputs", "p", "--planted-by-me", "c", "--pool", "2", "--features", "q"], "leave out --features, --pool."),
+        (["outputs", "p", "--planted-by-me", "c", "--reference", "a", "--reference", "b"], "take one --reference"),
+        (["outputs", "p"], "say what was planted"),
+        (["model", "mlp", "--html", "r.html", "--owner", "./r.html"], "--html and --owner must be two files"),
+        (["power", "2", "--mu", "1", "--epsilon", "1"], "or --mu; not both"),
+        (["model", "mlp", "--delta", "0.1"], "--delta belongs to --epsilon"),
     ],
 )
 def test_a_claim_that_cannot_be_tested_is_one_sentence(arguments: list[str], message: str) -> None:
-    assert message in str(cli("outputs", *arguments).exception)
+    assert message in str(cli(*arguments).exception)
 
 
 def test_rounded_predictions_beside_references_of_full_precision_are_one_sentence(plan: Path) -> None:
@@ -531,7 +519,7 @@ def test_rounded_predictions_beside_references_of_full_precision_are_one_sentenc
     result = audit(plan, coarse, "--reference", reference)
 
     assert "the references have more decimals than the model" in str(result.exception)
-    assert "--rounded 2" in str(result.exception)
+    assert "--shows probabilities:2" in str(result.exception)
     assert audit(plan, fine, "--reference", reference).exit_code == 3
     assert audit(plan, coarse, "--reference", write(plan / "q1.csv", "record,no,yes", coarse)).exit_code == 3
 

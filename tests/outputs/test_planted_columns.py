@@ -55,7 +55,16 @@ def test_values_are_planted_on_a_grid_and_a_model_that_remembers_them_is_refuted
     audits = [
         CliRunner().invoke(
             outputs,
-            ["--values", str(tmp_path / name), "--seal", str(plan / "sealed.json"), "--epsilon", "1", "--json"],
+            [
+                "--shows",
+                "values",
+                str(tmp_path / name),
+                "--seal",
+                str(plan / "sealed.json"),
+                "--epsilon",
+                "1",
+                "--json",
+            ],
         )
         for name in ("p.csv", "mean.csv")
     ]
@@ -107,7 +116,7 @@ def test_a_class_that_pandas_reads_as_missing_is_warned_of(tmp_path: Path, name:
 def test_one_class_under_two_numbers_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("label\n01\n10\n")
     (tmp_path / "p.csv").write_text("said\n1\n10\n")
-    given = ["--top-1", str(tmp_path / "p.csv"), "--canaries", str(tmp_path / "c.csv"), "--planted-by-me"]
+    given = ["--shows", "top-1", str(tmp_path / "p.csv"), "--planted-by-me", str(tmp_path / "c.csv")]
 
     assert "has the number 01 also as 1: one class or two?" in str(CliRunner().invoke(outputs, given).exception)
 
@@ -150,7 +159,7 @@ def told(folder: Path, classes: list[str], columns: list[str]) -> None:
 
 def leaks(folder: Path, name: str) -> Result:
     seal = str(folder / "plan" / "sealed.json")
-    return CliRunner().invoke(outputs, ["--probabilities", str(folder / name), "--seal", seal])
+    return CliRunner().invoke(outputs, [str(folder / name), "--seal", seal])
 
 
 @pytest.mark.parametrize("classes", [TEN, ELEVEN, ["-2", "-1", "0"]])
@@ -195,7 +204,7 @@ def test_classes_that_nothing_was_planted_of_lower_no_chance(tmp_path: Path) -> 
         said[0] = "other"
         for name, header, cells in (("p", "said", said), ("c", "label", labels)):
             (tmp_path / f"{name}.csv").write_text("\n".join([header, *cells]) + "\n")
-        given = ["--top-1", str(tmp_path / "p.csv"), "--canaries", str(tmp_path / "c.csv"), "--planted-by-me"]
+        given = ["--shows", "top-1", str(tmp_path / "p.csv"), "--planted-by-me", str(tmp_path / "c.csv")]
         found = CliRunner().invoke(outputs, [*given, "--attack", "lia-threshold", "--json"])
         false += json.loads(found.output)["decision"]["level"] > 0
 
@@ -256,7 +265,7 @@ def test_a_first_row_of_the_planted_classes_is_a_header(tmp_path: Path, classes:
 def test_a_missing_prediction_is_no_class(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("said\na\nnan\n")
     (tmp_path / "c.csv").write_text("label\na\nb\n")
-    given = ["--top-1", str(tmp_path / "p.csv"), "--canaries", str(tmp_path / "c.csv"), "--planted-by-me"]
+    given = ["--shows", "top-1", str(tmp_path / "p.csv"), "--planted-by-me", str(tmp_path / "c.csv")]
 
     assert "must have one column" in str(CliRunner().invoke(outputs, given).exception)
     (tmp_path / "p.csv").write_text("said\na\nb\n")

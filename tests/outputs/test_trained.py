@@ -14,13 +14,13 @@ from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.audit.claim import PrivacyClaim
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.trained import trained
-from labelinf_outputs.commands import outputs
+from labelinf_outputs.commands import model
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("victim", ["forest", "boosting", "neighbours"])
 def test_a_model_without_privacy_is_refuted_in_one_command(victim: str) -> None:
-    found = CliRunner().invoke(outputs, ["--train", victim, "--epsilon", "1", "--json"])
+    found = CliRunner().invoke(model, [victim, "--epsilon", "1", "--json"])
 
     assert found.exit_code == 1
     assert json.loads(found.stdout)["decision"]["refuted"]
@@ -58,10 +58,9 @@ def test_a_control_is_planted_too_so_that_nothing_found_means_something() -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--train", "nothing"], "victim 'nothing' must be one of mlp"),
-        (["--train", "forest", "--labels", "made"], "come without features"),
-        (["--train", "forest", "--top-1", "p.csv"], "--train looks at no files of predictions"),
+        (["nothing"], "victim 'nothing' must be one of mlp"),
+        (["forest", "--labels", "made"], "come without features"),
     ],
 )
 def test_what_cannot_be_trained_is_one_sentence(arguments: list[str], said: str) -> None:
-    assert said in str(CliRunner().invoke(outputs, arguments).exception)
+    assert said in str(CliRunner().invoke(model, arguments).exception)

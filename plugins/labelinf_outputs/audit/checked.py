@@ -63,7 +63,7 @@ class PredictionsCheck:
             what=f"predictions in {asked.thing}",
             decision=found.decision,
             answer=answer(found.decision),
-            then=f"labelinf audit outputs --probabilities {asked.thing} --seal {seal} --owner owner.html",
+            then=f"labelinf audit outputs {asked.thing} --seal {seal} --owner owner.html",
             lines=(*lines(found, str(view)),),
         )
 

@@ -41,7 +41,6 @@ class Decision(AuditDecision):
         signal: Whether labels that were trained on openly come out; None when there are none.
         power: How probably a model that keeps labels as twice the claim allows would have been refuted, if the attack
             reads every label that was trained on; None without a claim.
-        gate: Whether a leak within the claim ends with status 1 too.
     """
 
     claim: PrivacyClaim
@@ -49,7 +48,6 @@ class Decision(AuditDecision):
     voids: tuple[str, ...] = ()
     signal: bool | None = None
     power: float | None = None
-    gate: bool = False
 
     @property
     def proof(self) -> EpsilonProof | None:
@@ -70,8 +68,8 @@ class Decision(AuditDecision):
 
     @property
     def claimed(self) -> AuditWord | None:
-        """What became of the claim; None without one, and where every leak is to end with status 1."""
-        if not self.claim.made or (self.gate and self.leaks and not self.refuted):
+        """What became of the claim; None without one."""
+        if not self.claim.made:
             return None
         if self.refuted:
             return AuditWord.REFUTED

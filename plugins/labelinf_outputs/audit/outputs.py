@@ -53,7 +53,6 @@ def audit_outputs(
     *,
     attacks: Sequence[str] = (),
     claim: PrivacyClaim = PrivacyClaim(),  # noqa: B008
-    gate: bool = False,
     rng: np.random.Generator,
     timeout: float = 600.0,
     progress: Callable[[str, int], None] = lambda attack, of: None,
@@ -65,7 +64,6 @@ def audit_outputs(
         builder: Builds the attacks.
         attacks: Their specs; all of this channel when empty.
         claim: The label-DP that is to be tested.
-        gate: Whether a leak within the claim ends with status 1 too.
         rng: For the redrawn labels, and for the attacks.
         timeout: Seconds that one game of an attack may take that does not come with labelinf.
         progress: Called before every attack with its spec and how many there are.
@@ -121,7 +119,6 @@ def audit_outputs(
             voids=reasons,
             signal=signal,
             power=power if claim.made else None,
-            gate=gate,
         ),
         findings=tuple(found_by[item.attack] if isinstance(item, AttackRun) else item for item in tried),
         sealed=planted.sealed,

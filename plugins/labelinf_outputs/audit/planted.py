@@ -369,7 +369,7 @@ def like_the_model(path: str, victim: Predictions, decimals: int | None) -> None
     if victim.decimals is not None and (decimals is None or decimals > victim.decimals):
         raise InputError(
             f"{path}: the references have more decimals than the model, whose probabilities have {victim.decimals}: "
-            f"round all of them alike, and say --rounded {victim.decimals}."
+            f"round all of them alike, and say --shows probabilities:{victim.decimals}."
         )
 
 
