@@ -174,11 +174,11 @@ def checked(
     Raises:
         SubmissionError: The file cannot be scored.
     """
-    order, found = _order(form, header), dict[str, Any]()
+    ordered, width, found = operator.itemgetter(*_order(form, header)), len(header), dict[str, Any]()
     for cells in rows:
-        if len(cells) != len(header):
+        if len(cells) != width:
             raise SubmissionError(COLUMNS)
-        name, *values = (cells[at] for at in order)
+        name, *values = ordered(cells)
         name = str(name)
         if name not in expected:
             raise SubmissionError(UNKNOWN)
@@ -294,7 +294,9 @@ def _normalised(row: list[float]) -> list[float]:
 def _number(value: Any) -> float:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+    if not isinstance(value, float) and (isinstance(value, bool) or not isinstance(value, numbers.Real)):
+        raise SubmissionError(VALUE)
+    if not math.isfinite(value):
         raise SubmissionError(VALUE)
     return float(value)
 
