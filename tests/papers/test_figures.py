@@ -85,7 +85,7 @@ def test_titanic_is_played_with_its_2201_labels(full: bool) -> None:
 @pytest.mark.slow
 def test_the_page_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    page = (Path(__file__).parents[3] / "docs" / "howto.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "howto.md").read_text(encoding="utf-8")
     shown = page.partition("labelinf reproduce aistats-figure2, its first lines -->\n```text\n")[2].partition("```")[0]
 
     assert shown.count("compared") == 2
