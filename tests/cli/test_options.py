@@ -1,0 +1,37 @@
+"""How many options there are: those of many commands count once, and none has more of its own than fit a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+
+from labelinf_core.cli import main
+from labelinf_core.cli.glance import commands_at_a_glance
+
+SHARED = 5  # an option of so many commands is learnt once
+
+
+def commands(group: click.Group, context: click.Context, path: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Yield every command with its options, by their longest names."""
+    brought = [] if path else [name for name, _ in commands_at_a_glance()]  # by plugins
+    for name in sorted({*group.list_commands(context), *brought}):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from commands(command, click.Context(command, parent=context), f"{path}{name} ")
+        else:
+            options = [item for item in command.params if isinstance(item, click.Option)]
+            yield f"{path}{name}", [max(item.opts, key=len) for item in options]
+
+
+def test_options_are_few() -> None:
+    found = dict(commands(main, click.Context(main)))
+    often = Counter(option for options in found.values() for option in options)
+    shared = {option for option, times in often.items() if times >= SHARED}
+    own = {command: [option for option in options if option not in shared] for command, options in found.items()}
+
+    assert {"matrix", "audit outputs", "check", "guard plan"} <= found.keys()
+    assert len(shared) + sum(map(len, own.values())) <= 150
+    assert {command: len(options) for command, options in own.items() if len(options) > 10} == {"audit outputs": 11}
