@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from labelinf.checking import check
     from labelinf.games import attack, audit_record, compare, load, matrix
     from labelinf.gradients import Recovered, audit_client, recover, shield
+    from labelinf.offered import names
     from labelinf.outputs import PlantedTraining, audit_outputs, plant
     from labelinf.published import metrics, reproduce, theorems
     from labelinf.results import Advised, AuditResult, Listing, Played, Theory
@@ -33,6 +34,7 @@ _HOMES = {
     "audits": ("audit_grader", "audit_log", "audit_scorer"),
     "games": ("attack", "audit_record", "compare", "load", "matrix"),
     "gradients": ("Recovered", "audit_client", "recover", "shield"),
+    "offered": ("names",),
     "outputs": ("PlantedTraining", "audit_outputs", "plant"),
     "published": ("metrics", "reproduce", "theorems"),
     "results": ("Advised", "AuditResult", "Listing", "Played", "Theory"),
@@ -62,6 +64,7 @@ __all__ = [
     "load",
     "matrix",
     "metrics",
+    "names",
     "plant",
     "recover",
     "reproduce",

@@ -298,6 +298,7 @@ def test_an_extra_that_is_missing_is_one_sentence(library: str, monkeypatch: pyt
         "labelinf.theory",
         "labelinf.audits",
         "labelinf.gradients",
+        "labelinf.offered",
         "labelinf.outputs",
         "labelinf.published",
     ],
@@ -311,6 +312,15 @@ def test_every_function_has_an_example_and_says_what_it_raises() -> None:
         told = getattr(li, name).__doc__ or ""
         assert ">>> " in told, name
         assert "Raises:" in told, name
+
+
+def test_names_of_components_are_completed() -> None:
+    assert {"attack", "metric"} < {*dir(li.names)}
+    assert li.names.defence.randomised_response == "randomised-response"
+    assert "prime_blocks" in dir(li.names.attack)
+    for asked, said in (("nothing", "there are attack, "), ("metric.rocc", "no metric is called 'rocc'")):
+        with pytest.raises(AttributeError, match=said):
+            functools.reduce(getattr, asked.split("."), li.names)
 
 
 def test_a_game_has_the_same_names_in_python_on_the_command_line_and_in_a_suite() -> None:
