@@ -7,7 +7,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import UnfitError
-from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.attacks.common import given, no_bias, one_sample_each
 from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit, last_bias_misfit
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.recovery.tensors import FORMATS
@@ -24,13 +24,11 @@ class LastBias(GradientAttack):
 
     def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last layer's bias."""
-        return one_sample_each(threat) or _no_bias(threat)
+        return one_sample_each(threat) or no_bias(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release."""
-        gradients = oracle.bias_gradients
-        if gradients is None:
-            raise ValueError(_no_bias(oracle.threat))
+        gradients = given(oracle.bias_gradients)
         labels, _ = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
         unfit = last_bias_misfit(oracle.weight_gradients, gradients) > _misfit(oracle)
         plain = np.eye(labels.shape[1])[gradients.argmin(axis=1)]  # p - y is negative for a hard label alone
@@ -75,10 +73,6 @@ def _misfit(oracle: GradientOracle) -> float:
 def _said(guess: Guess, unfit: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Guess:
     """Return the guess, which says of how many gradients the closed form is wrong."""
     return attrs.evolve(guess, evidence={"closed form does not hold": int(unfit.sum())}) if unfit.any() else guess
-
-
-def _no_bias(threat: GradientThreat) -> str:
-    return "" if threat.bias_shared else "needs the gradient of a bias"
 
 
 def _guess(labels: np.ndarray[tuple[int, ...], np.dtype[np.float64]], oracle: GradientOracle) -> Guess:

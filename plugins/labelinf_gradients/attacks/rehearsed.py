@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.attacks.common import given, spread_counts
 from labelinf_gradients.attacks.counts import class_means, features_of_auxiliary
 from labelinf_gradients.batches import counts
 from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts
@@ -41,7 +41,7 @@ class RehearsedCounts(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Rehearse, choose, and count every release."""
-        threat, (_, classes) = oracle.threat, _auxiliary(oracle)
+        threat, (_, classes) = oracle.threat, given(oracle.auxiliary)
         features, biases = features_of_auxiliary(oracle), oracle.bias_gradients
         errors = softmax(oracle.network.classifier(features)) - np.eye(threat.n_classes)[classes]
         releases = oracle.weight_gradients.astype(np.float64)
@@ -59,12 +59,6 @@ class RehearsedCounts(GradientAttack):
             conduct=_local_steps(oracle) if threat.steps > 1 else None,
         )
         return Guess(labels=spread_counts(found), evidence={"estimate": name})
-
-
-def _auxiliary(oracle: GradientOracle) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    if oracle.auxiliary is None:
-        raise ValueError("needs auxiliary samples")
-    return oracle.auxiliary
 
 
 def _others(oracle: GradientOracle, own: ReferenceSamples) -> Mapping[str, Callable[[NDArray[Any]], NDArray[np.intp]]]:
@@ -94,7 +88,7 @@ def _others(oracle: GradientOracle, own: ReferenceSamples) -> Mapping[str, Calla
 
 def _local_steps(oracle: GradientOracle) -> Callable[[NDArray[np.intp]], NDArray[np.float64]]:
     """Return what a client with some of the adversary's own samples would send, the bias's gradient as a column."""
-    (x, classes), threat, names = _auxiliary(oracle), oracle.threat, oracle.network.classifier_names
+    (x, classes), threat, names = given(oracle.auxiliary), oracle.threat, oracle.network.classifier_names
 
     def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:
         network, total = oracle.network, []
