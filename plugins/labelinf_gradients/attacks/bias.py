@@ -8,7 +8,7 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import UnfitError
 from labelinf_gradients.attacks.common import given, no_bias, one_sample_each
-from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit, last_bias_misfit
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.recovery.tensors import FORMATS
 
@@ -29,8 +29,8 @@ class LastBias(GradientAttack):
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release."""
         gradients = given(oracle.bias_gradients)
-        labels, _ = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
-        unfit = last_bias_misfit(oracle.weight_gradients, gradients) > _misfit(oracle)
+        labels, _, misfit = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
+        unfit = misfit > _misfit(oracle)
         plain = np.eye(labels.shape[1])[gradients.argmin(axis=1)]  # p - y is negative for a hard label alone
         return _said(_guess(np.where(unfit[:, None], plain, labels), oracle), unfit)
 
@@ -55,14 +55,11 @@ class HiddenBias(GradientAttack):
         width = oracle.weight_gradients.shape[2:]
         others = [part for name, part in oracle.releases.items() if name.endswith("bias") and name not in own]
         tried = [
-            (hidden_bias_misfit(oracle.weight_gradients, part, classifier), part)
-            for part in others
-            if part.shape[1:] == width
+            from_hidden_bias(oracle.weight_gradients, part, classifier) for part in others if part.shape[1:] == width
         ]
         if not tried:
             raise UnfitError("the hidden-bias attack needs a hidden layer with a bias in front of the last layer.")
-        misfit, gradients = min(tried, key=lambda pair: float(np.median(pair[0])))
-        labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, classifier)
+        labels, _, misfit = min(tried, key=lambda each: float(np.median(each[2])))
         return _said(_guess(labels, oracle), misfit > _misfit(oracle))
 
 

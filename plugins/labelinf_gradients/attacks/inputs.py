@@ -16,7 +16,7 @@ from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, Grad
 from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.reconstruction.chain import as_printed
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
-from labelinf_gradients.reconstruction.matching import Distance, LabelMode, Matching
+from labelinf_gradients.reconstruction.matching import Distance, Matching
 from labelinf_gradients.recovery.results import Recovery
 from labelinf_gradients.recovery.solver import recover
 from labelinf_gradients.recovery.tensors import FORMATS
@@ -149,9 +149,7 @@ class GradientMatching(GradientAttack):
         if not isinstance(network, TorchNetwork) or network.vocabulary:
             return _answer(labels, None, threat, note="no inputs: it takes a PyTorch module of numbers")
         joint = self.label is Start.NOTHING
-        matching = Matching(
-            distance=self.distance, labels=LabelMode.JOINT if joint else LabelMode.FIXED, iterations=self.iterations
-        )
+        matching = Matching(distance=self.distance, joint=joint, iterations=self.iterations)
         shape, inputs = oracle.auxiliary[0].shape[1:] if oracle.auxiliary else (), []
         for row in range(min(self.samples, len(labels))):
             released = {name: part[row] for name, part in oracle.releases.items()}

@@ -14,6 +14,7 @@ from labelinf_gradients.attacks.common import given, spread_counts
 from labelinf_gradients.attacks.counts import class_means, features_of_auxiliary
 from labelinf_gradients.batches import counts
 from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts
+from labelinf_gradients.game.clients import Client, Samples
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 from labelinf_gradients.game.networks import softmax
 
@@ -88,18 +89,12 @@ def _others(oracle: GradientOracle, own: ReferenceSamples) -> Mapping[str, Calla
 
 def _local_steps(oracle: GradientOracle) -> Callable[[NDArray[np.intp]], NDArray[np.float64]]:
     """Return what a client with some of the adversary's own samples would send, the bias's gradient as a column."""
-    (x, classes), threat, names = given(oracle.auxiliary), oracle.threat, oracle.network.classifier_names
+    (x, classes), labels = given(oracle.auxiliary), np.eye(oracle.threat.n_classes)
+    client = Client(network=oracle.network, threat=oracle.threat, actives=())
 
     def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        network, total = oracle.network, []
-        for _ in range(threat.steps):
-            means = {
-                name: part.mean(axis=0)
-                for name, part in network.gradients(x[rows], np.eye(threat.n_classes)[classes[rows]]).items()
-            }
-            total.append(np.concatenate([means[name].reshape(threat.n_classes, -1) for name in names], axis=1))
-            network = network.moved({name: -threat.rate * part for name, part in means.items()})
-        mean = np.mean(total, axis=0)
-        return mean if oracle.bias_gradients is not None else mean[:, : oracle.weight_gradients.shape[2]]
+        parts = client.releases(Samples(inputs=x[rows][None], labels=labels[classes[rows]][None]))
+        own = [parts[name][0] for name in oracle.network.classifier_names if name in parts]
+        return np.concatenate([part.reshape(len(labels), -1) for part in own], axis=1).astype(np.float64)
 
     return sent
