@@ -7,9 +7,9 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import UnfitError
-from labelinf_gradients.attacks.common import given, no_bias, one_sample_each
+from labelinf_gradients.attacks.common import given, no_bias, one_sample_each, soft_guess
 from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
-from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["HiddenBias", "LastBias"]
@@ -32,7 +32,7 @@ class LastBias(GradientAttack):
         labels, _, misfit = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
         unfit = misfit > _misfit(oracle)
         plain = np.eye(labels.shape[1])[gradients.argmin(axis=1)]  # p - y is negative for a hard label alone
-        return _said(_guess(np.where(unfit[:, None], plain, labels), oracle), unfit)
+        return _said(soft_guess(np.where(unfit[:, None], plain, labels), oracle.threat), unfit)
 
 
 @attrs.frozen(kw_only=True)
@@ -60,7 +60,7 @@ class HiddenBias(GradientAttack):
         if not tried:
             raise UnfitError("the hidden-bias attack needs a hidden layer with a bias in front of the last layer.")
         labels, _, misfit = min(tried, key=lambda each: float(np.median(each[2])))
-        return _said(_guess(labels, oracle), misfit > _misfit(oracle))
+        return _said(soft_guess(labels, oracle.threat), misfit > _misfit(oracle))
 
 
 def _misfit(oracle: GradientOracle) -> float:
@@ -70,9 +70,3 @@ def _misfit(oracle: GradientOracle) -> float:
 def _said(guess: Guess, unfit: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Guess:
     """Return the guess, which says of how many gradients the closed form is wrong."""
     return attrs.evolve(guess, evidence={"closed form does not hold": int(unfit.sum())}) if unfit.any() else guess
-
-
-def _guess(labels: np.ndarray[tuple[int, ...], np.dtype[np.float64]], oracle: GradientOracle) -> Guess:
-    known = np.asarray(np.isfinite(labels).all(axis=1))
-    soft = np.where(known[:, None], labels, 1 / oracle.threat.n_classes)
-    return GradientGuess(labels=np.where(known, soft.argmax(axis=1), oracle.threat.majority), soft=soft)
