@@ -5,8 +5,8 @@ record. The paper gives neither alpha nor beta.
 
 The loss is computed with the label that is to be inferred, so the attack reads the answer from its input. Where
 ``p_1 <= 1/2`` it always says 0. Where the label is 0 and ``beta/alpha`` is at least :data:`CERTAIN_RATIO` it is always
-right, whatever the model; where the label is 1 it is right when ``2 p_1 - 1 > -(beta/alpha) ln p_1``. On labels that the
-model never saw it scores about 3/4 for a balanced, confident model. It is kept as a baseline and as a test of the
+right, whatever the model; where the label is 1 it is right when ``2 p_1 - 1 > -(beta/alpha) ln p_1``. On labels that
+the model never saw it scores about 3/4 for a balanced, confident model. It is kept as a baseline and as a test of the
 placebo, which catches it.
 
 Example:
