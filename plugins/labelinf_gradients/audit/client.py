@@ -18,7 +18,7 @@ from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.change import Tried, allowed, behind, flat, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
 from labelinf_gradients.audit.scale import UpdateScale
-from labelinf_gradients.audit.updates import Update, UserClient
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.gradient import GradientOracle
@@ -26,7 +26,7 @@ from labelinf_gradients.game.gradient import GradientOracle
 __all__ = ["ClientAudit", "Control", "Score", "Together", "audit_client"]
 
 _SURE = 0.01  # how seldom what is no leak is called one: an audit is run at every change of a client's code
-_PROBED = 8  # updates whose length is looked at
+_LOOKED_AT = 8  # updates whose length is looked at
 
 
 @attrs.frozen(kw_only=True)
@@ -213,12 +213,12 @@ def audit_client(
         return attrs.evolve(found, shield=shield, allows=allows, enough=enough)
     if math.isinf(multiplier):
         return found
-    own_updates = _own_updates(game, batch)
-    norm = usual_norm(np.array([np.linalg.norm(flat(update)) for update in own_updates]))
+    # Of the adversary's own records: a norm that was taken from private ones would tell of them.
+    rows = np.arange(_LOOKED_AT * batch).reshape(_LOOKED_AT, batch) % len(x)
+    own_updates = [flat(client(x[each], classes[each])) for each in rows]
+    norm, size = usual_norm(np.linalg.norm(own_updates, axis=1)), own_updates[0].size
     defence = ClippedGaussian(norm=norm, multiplier=multiplier)
-    tried = _tried(
-        game, defence, flat(own_updates[0]).size, builder, rng, lambda name: progress(f"behind the change, {name}", of)
-    )
+    tried = _tried(game, defence, size, builder, rng, lambda name: progress(f"behind the change, {name}", of))
     change = f"clipped-gaussian(norm={defence.norm:g}, multiplier={multiplier:g})"
     return attrs.evolve(found, change=change, allows=allowed(multiplier, threat, clients), tried=tried)
 
@@ -264,13 +264,6 @@ def _control(
         p_given=p_value([guess], given, pool, rng),
         p_own=p_value([guess], truth, pool, rng),
     )
-
-
-def _own_updates(game: ClientGame, batch: int) -> list[Update]:
-    """Return updates about the adversary's own records: a norm that was taken from private ones would tell of them."""
-    x, classes = game.own
-    rows = np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
-    return [game.together.client(x[own], classes[own]) for own in rows]
 
 
 def _tried(
