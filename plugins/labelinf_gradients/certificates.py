@@ -31,7 +31,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import rel_entr
 
-__all__ = ["bayes_public", "gaussian", "gaussian_overlap", "laplace", "laplace_overlap", "training_mu"]
+__all__ = ["bayes_public", "gaussian", "gaussian_overlap", "laplace", "laplace_overlap"]
 
 _NORMAL = NormalDist()
 _POINTS = 4001
@@ -46,7 +46,7 @@ def gaussian(mu: float, prior: Sequence[float]) -> float:
     The maximum is where ``pi_k c'(q_k)`` is one number for all k: a water level, found by bisection.
 
     Args:
-        mu: Clipping norm over the noise's standard deviation; see :func:`training_mu` for several releases.
+        mu: Clipping norm over the noise's standard deviation; of T full-batch steps of DP-SGD, sqrt(T) times that.
         prior: Share of every class.
     """
     shares = np.array([share for share in prior if share > 0])
@@ -140,18 +140,6 @@ def bayes_public(distance: float, n_classes: int) -> float:
     density = np.exp(-((u - distance) ** 2) / 2) / math.sqrt(2 * math.pi)
     below = np.array([_NORMAL.cdf(value) for value in u])
     return float(np.trapezoid(density * below ** (n_classes - 1), u))
-
-
-def training_mu(multiplier: float, releases: int) -> float:
-    """Return ``sqrt(T) / multiplier``: the mu of T full-batch steps of DP-SGD, against the reference.
-
-    Subsampled steps are not covered: use the accounting of a DP library for those.
-
-    Args:
-        multiplier: Standard deviation of the noise over the clipping norm.
-        releases: T, how often one sample takes part.
-    """
-    return math.sqrt(releases) / multiplier
 
 
 def _root(of: Callable[[float], float], low: float, high: float) -> float:

@@ -2,10 +2,10 @@
 
 A last-layer bias has gradient ``p - y`` itself, so the feature is a quotient (Aono et al., 2017) and the soft label
 follows. Where the last layer has no bias but the last hidden one does, and a ReLU stands between, its gradient fixes
-the scale of the feature (labelinf theory, closed forms). Whether that holds can be seen from the gradients themselves
-(:func:`hidden_bias_misfit`): behind tanh, sigmoid, GELU, batch normalisation or a tied head it does not. Without any
-bias the complete gradient of a ReLU network is the same for ``(s x, y(s))`` at every scale ``s``: only then is a prior
-on labels *necessary* (Wang et al., ICLR 2024, Section 3.4, claims it for all analytical recovery).
+the scale of the feature (labelinf theory, closed forms). Whether that holds can be seen from the gradients themselves:
+behind tanh, sigmoid, GELU, batch normalisation or a tied head it does not. Without any bias the complete gradient of a
+ReLU network is the same for ``(s x, y(s))`` at every scale ``s``: only then is a prior on labels *necessary* (Wang et
+al., ICLR 2024, Section 3.4, claims it for all analytical recovery).
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from labelinf_gradients.recovery.factor import factor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["from_hidden_bias", "from_last_bias", "hidden_bias_misfit", "last_bias_misfit"]
+__all__ = ["from_hidden_bias", "from_last_bias"]
+
+_TINY = float(np.finfo(float).tiny)
 
 
 def from_last_bias(
     gradients: NDArray[Any], bias_gradients: NDArray[Any], classifier: Layer
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the label and the feature of single samples: ``x = G'g / |g|^2``, ``y = softmax(W x + b) - g``.
 
     Least squares over all rows replaces the paper's division of single entries.
@@ -36,18 +38,22 @@ def from_last_bias(
         classifier: The last layer.
 
     Returns:
-        Soft labels, shape ``(n, C)``, NaN where the gradient is zero; features, shape ``(n, I)``.
+        Soft labels, shape ``(n, C)``, NaN where the gradient is zero; features, shape ``(n, I)``; and the share of a
+        gradient that this does not explain, shape ``(n,)``: rounding where it is of one sample and of a layer of its
+        own; of the order of one of a batch, or a tied head.
     """
-    g = bias_gradients.astype(np.float64)
+    whole, g = gradients.astype(np.float64), bias_gradients.astype(np.float64)
     size = np.einsum("nc,nc->n", g, g)
     with np.errstate(divide="ignore", invalid="ignore"):
-        features = np.einsum("nci,nc->ni", gradients.astype(np.float64), g) / size[:, None]
-    return softmax(classifier(features)) - g, features
+        features = np.einsum("nci,nc->ni", whole, g) / size[:, None]
+    left = np.linalg.norm(whole - g[:, :, None] * np.nan_to_num(features)[:, None, :], axis=(1, 2))
+    misfit = left / np.maximum(np.linalg.norm(whole, axis=(1, 2)), _TINY)
+    return softmax(classifier(features)) - g, features, np.asarray(misfit)
 
 
 def from_hidden_bias(
     gradients: NDArray[Any], hidden_bias_gradients: NDArray[Any], classifier: Layer
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the label and the feature of single samples from the gradient of the last *hidden* ReLU layer's bias.
 
     With ``G = a v'`` that gradient is ``q / t``, ``q = (W'a) * [v > 0]``: so ``t = |q|^2 / <q, g>``.
@@ -58,47 +64,15 @@ def from_hidden_bias(
         classifier: The last layer.
 
     Returns:
-        As :func:`from_last_bias`.
-    """
-    parts = factor(gradients, nonnegative=True)
-    q = (parts.column @ classifier.weights.astype(np.float64)) * (parts.direction > 0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scales = np.einsum("ni,ni->n", q, q) / np.einsum("ni,ni->n", q, hidden_bias_gradients.astype(np.float64))
-        features = scales[:, None] * parts.direction
-        return softmax(classifier(features)) - parts.column / scales[:, None], features
-
-
-def last_bias_misfit(gradients: NDArray[Any], bias_gradients: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the share of a gradient that :func:`from_last_bias` does not explain, shape ``(n,)``.
-
-    Rounding where it is of one sample and of a layer of its own; of the order of one of a batch, or a tied head.
-
-    Args:
-        gradients: As there.
-        bias_gradients: As there.
-    """
-    whole, g = gradients.astype(np.float64), bias_gradients.astype(np.float64)
-    tiny = np.finfo(float).tiny
-    features = np.einsum("nci,nc->ni", whole, g) / np.maximum(np.einsum("nc,nc->n", g, g), tiny)[:, None]
-    left = np.linalg.norm(whole - g[:, :, None] * features[:, None, :], axis=(1, 2))
-    return np.asarray(left / np.maximum(np.linalg.norm(whole, axis=(1, 2)), tiny))
-
-
-def hidden_bias_misfit(
-    gradients: NDArray[Any], hidden_bias_gradients: NDArray[Any], classifier: Layer
-) -> NDArray[np.float64]:
-    """Return the share of a hidden bias's gradient that :func:`from_hidden_bias` does not explain, shape ``(n,)``.
-
-    Rounding where a ReLU stands between and the last layer's gradient is of one sample; of the order of one elsewhere.
-
-    Args:
-        gradients: As there.
-        hidden_bias_gradients: As there.
-        classifier: As there.
+        As :func:`from_last_bias`; the share is of the hidden bias's gradient: rounding where a ReLU stands between.
     """
     parts, g = factor(gradients, nonnegative=True), hidden_bias_gradients.astype(np.float64)
     q = (parts.column @ classifier.weights.astype(np.float64)) * (parts.direction > 0)
-    tiny = np.finfo(float).tiny
-    share = np.einsum("ni,ni->n", q, g) / np.maximum(np.einsum("ni,ni->n", q, q), tiny)
-    left = np.linalg.norm(g - share[:, None] * q, axis=1) / np.maximum(np.linalg.norm(g, axis=1), tiny)
-    return np.asarray(np.maximum(left, parts.misfit))
+    size, along = np.einsum("ni,ni->n", q, q), np.einsum("ni,ni->n", q, g)
+    share = along / np.maximum(size, _TINY)
+    left = np.linalg.norm(g - share[:, None] * q, axis=1) / np.maximum(np.linalg.norm(g, axis=1), _TINY)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scales = size / along
+        features = scales[:, None] * parts.direction
+        labels = softmax(classifier(features)) - parts.column / scales[:, None]
+    return labels, features, np.asarray(np.maximum(left, parts.misfit))

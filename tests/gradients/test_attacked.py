@@ -197,7 +197,7 @@ def test_the_worst_case_of_the_gaussian_certificate(multiplier: float, releases:
 
     accuracy = np.mean(mean.argmax(axis=1) == truth)
 
-    mu = certificates.training_mu(multiplier, releases)
+    mu = math.sqrt(releases) / multiplier
     # Five standard deviations of 20 000 trials are 0.018.
     assert accuracy == pytest.approx(certificates.bayes_public(mu, k), abs=0.018)
     assert accuracy <= certificates.gaussian(mu, (1 / k,) * k)

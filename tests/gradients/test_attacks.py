@@ -240,7 +240,7 @@ def test_the_adaptive_attack_says_what_it_played() -> None:
             "2 classes leave a continuum of mixup labels",
         ),
         (Idlg(), {"effects": (Batched(size=2),)}, "needs one sample per release"),
-        (LastBias(), {}, "needs the gradient of a bias"),
+        (LastBias(), {}, "needs the gradient of the last bias"),
         (HiddenBias(), {"has_bias": True}, "needs the gradients of all layers"),
         (KnownFeatures(), {}, "needs public features"),
         (OwnSamples(), {}, "needs noise of known size"),

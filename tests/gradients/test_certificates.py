@@ -18,6 +18,7 @@ from labelinf_core.specs import Builder
 from labelinf_gradients import certificates
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.finite_pool import counts_bits
+from labelinf_gradients.game.effects import GaussianNoise, GradientFacts
 from labelinf_privacy.label_dp import pure_accuracy
 
 TEN = (0.1,) * 10
@@ -94,8 +95,9 @@ def test_bayes_accuracy_is_what_the_best_attack_reaches() -> None:
 
 
 def test_several_releases_add_up_like_one_with_less_noise() -> None:
-    assert certificates.training_mu(2.0, 4) == pytest.approx(1.0)
-    assert certificates.gaussian(certificates.training_mu(2.0, 4), TEN) == pytest.approx(0.389, abs=5e-4)
+    noise, clipped = GaussianNoise(std=2.0, exposures=4), GradientFacts(clip=1.0)
+
+    assert noise.accuracy(clipped, TEN) == certificates.gaussian(1.0, TEN) == pytest.approx(0.389, abs=5e-4)
 
 
 def test_no_signal_leaves_the_majority() -> None:

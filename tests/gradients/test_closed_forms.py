@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
 from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 
 
@@ -20,10 +20,13 @@ def arbitrary(dtype: str, *, bias: bool) -> tuple[Perceptron, np.ndarray, np.nda
 def test_the_last_bias_gives_any_label(dtype: str, limit: float) -> None:
     network, x, labels, gradients = arbitrary(dtype, bias=True)
 
-    found, features = from_last_bias(gradients["layers.1.weight"], gradients["layers.1.bias"], network.classifier)
+    found, features, misfit = from_last_bias(
+        gradients["layers.1.weight"], gradients["layers.1.bias"], network.classifier
+    )
 
     assert np.abs(found - labels).sum(axis=1).max() < limit
     assert np.abs(features - network.features(x)).max() < 10 * limit
+    assert misfit.max() < limit
 
 
 @pytest.mark.parametrize(("dtype", "limit"), [("float32", 1e-4), ("float64", 1e-11)])
@@ -32,7 +35,7 @@ def test_the_hidden_bias_gives_any_label_though_the_last_layer_has_none(dtype: s
     headless = Perceptron(layers=(network.layers[0], Layer(weights=network.classifier.weights)))
     gradients = headless.gradients(x, labels)
 
-    found, _ = from_hidden_bias(gradients["layers.1.weight"], gradients["layers.0.bias"], headless.classifier)
+    found, *_ = from_hidden_bias(gradients["layers.1.weight"], gradients["layers.0.bias"], headless.classifier)
 
     assert np.abs(found - labels).sum(axis=1).max() < limit
 
@@ -60,8 +63,7 @@ def test_gradients_show_whether_the_hidden_closed_form_holds(activation: Activat
     labels = rng.dirichlet(np.ones(6), 50)
     found = network.gradients(rng.random((50, 8)), labels)
 
-    misfit = hidden_bias_misfit(found["layers.1.weight"], found["layers.0.bias"], network.classifier)
-    soft, _ = from_hidden_bias(found["layers.1.weight"], found["layers.0.bias"], network.classifier)
+    soft, _, misfit = from_hidden_bias(found["layers.1.weight"], found["layers.0.bias"], network.classifier)
 
     assert (misfit < 1e-3).all() if holds else (misfit > 1e-3).all()
     assert (np.median(np.abs(soft - labels).sum(axis=1)) < 1e-3) == holds

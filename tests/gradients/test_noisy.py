@@ -11,7 +11,7 @@ import pytest
 from labelinf_data.bundled import load_bunch
 from labelinf_gradients import certificates
 from labelinf_gradients.game.networks import Perceptron, softmax
-from labelinf_gradients.noisy.filters import filtered, likeliest_classes, likeliest_mixtures, principal_directions
+from labelinf_gradients.noisy.filters import filtered, likeliest_mixtures, principal_directions
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.patterns import BY_FAMILY, ONE_HOT, SMOOTHING
@@ -64,7 +64,7 @@ def test_the_bayes_rule_with_public_features_reaches_the_exact_accuracy_and_no_m
     truth = rng.integers(k, size=n)
     released = candidates[truth] + rng.normal(0, 0.5, (n, candidates.shape[1]))
 
-    guessed = likeliest_classes(released, np.broadcast_to(candidates, (n, *candidates.shape)), (0.1,) * k, 0.5)
+    guessed = likeliest_mixtures(released, candidates, np.arange(k), (0.1,) * k, 0.5)
 
     # Five standard deviations of 4 000 trials are 0.04.
     assert np.mean(guessed == truth) == pytest.approx(certificates.bayes_public(1 / 0.5, k), abs=0.04)
@@ -77,6 +77,7 @@ def test_a_mixture_weighs_shares_and_all_templates() -> None:
     assert likeliest_mixtures(np.array([[0.9, 0.1]]), templates, classes, (0.5, 0.5), 0.5).tolist() == [0]
     assert likeliest_mixtures(np.array([[0.1, 2.8]]), templates, classes, (0.5, 0.5), 0.5).tolist() == [1]
     assert likeliest_mixtures(np.array([[0.0, 1.6]]), templates, classes, (0.999, 0.001), 1.0).tolist() == [0]
+    assert likeliest_mixtures(np.array([[0.0, 1.6]]), templates, classes, (0.999, 0.001), 0.0).tolist() == [1]
 
 
 def test_a_one_hot_fit_also_explains_its_own_entry() -> None:

@@ -34,8 +34,6 @@ from labelinf_gradients.game.gradient import (
     GradientDefence,
     GradientThreat,
     Layout,
-    Stage,
-    stages_of,
 )
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.rules.defences import RULES
@@ -61,13 +59,8 @@ TRIES = 200
 by_name = functools.partial(pytest.mark.parametrize, ids=lambda item: str(item).partition("(")[0])
 
 
-def stages(*defences: GradientDefence) -> tuple[GradientThreat, tuple[Stage, ...]]:
-    threat = GradientThreat(n_records=20, n_classes=2, prior=(0.5, 0.5)).through(defences)
-    return threat, stages_of(threat)
-
-
 def told(*defences: GradientDefence) -> GradientThreat:
-    return stages(*defences)[0]
+    return GradientThreat(n_records=20, n_classes=2, prior=(0.5, 0.5)).through(defences)
 
 
 def ceiling(*defences: GradientDefence) -> float:
@@ -205,8 +198,8 @@ def test_the_run_itself_finds_whoever_lengthens_a_clipped_gradient_and_does_not_
     samples = Samples(inputs=np.ones((2, 1, 6)), labels=np.eye(2)[[[0], [1]]])
     for honest in (True, False):
         for order in ((other(honest=honest), private), (GradientClip(), other(honest=honest), private)):
-            threat, behind = stages(*order)
-            client = Client.start(network, threat, np.random.default_rng(0), behind)
+            threat = told(*order)
+            client = Client.start(network, threat, np.random.default_rng(0))
             if honest or (other is Loud and len(order) == 2):  # before the clip samples may be as long as they like
                 client.releases(samples)
             else:
@@ -227,14 +220,12 @@ def test_steps_of_a_whole_batch_are_not_label_dp_in_any_order() -> None:
     inputs[0, 0] = 10  # the first sample moves the network most, to one side or the other by its label
 
     def change(*defences: GradientDefence) -> float:
-        threat, behind = stages(*defences)
+        threat = told(*defences)
         threat = attrs.evolve(threat, n_records=8, precision="float64")
         sent = []
         for first in (0, 1):
             samples = Samples(inputs=inputs, labels=np.eye(2)[[[first, 0, 0, 0, 0, 1, 1, 1]]])
-            releases = Client.start(network, threat, np.random.default_rng(1), behind).releases(
-                samples
-            )  # the same noise
+            releases = Client.start(network, threat, np.random.default_rng(1)).releases(samples)  # the same noise
             sent.append(np.concatenate([part.ravel() for part in releases.values()]))
         return float(np.abs(sent[0] - sent[1]).sum())
 

@@ -38,8 +38,6 @@ from labelinf_gradients.game.gradient import (
     GradientDefence,
     GradientThreat,
     Layout,
-    Stage,
-    stages_of,
 )
 from labelinf_gradients.game.networks import Perceptron
 
@@ -131,7 +129,6 @@ class Game:
     """One pipeline before one client."""
 
     threat: GradientThreat
-    stages: tuple[Stage, ...]
     network: Perceptron
     inputs: Floats
 
@@ -141,16 +138,15 @@ class Game:
         prior = (1 / CLASSES,) * CLASSES
         start = GradientThreat(n_records=8, n_classes=CLASSES, prior=prior, has_bias=True, precision="float64")
         threat = start.through(defences)
-        stages = stages_of(threat)
         network = Perceptron.random((INPUTS, CLASSES), rng, bias=True)
-        return cls(threat=threat, stages=stages, network=network, inputs=rng.uniform(0, SCALE, (threat.batch, INPUTS)))
+        return cls(threat=threat, network=network, inputs=rng.uniform(0, SCALE, (threat.batch, INPUTS)))
 
     @property
     def facts(self) -> GradientFacts:
         return self.threat.facts
 
     def client(self, seed: int = 1) -> Client:
-        return Client.start(self.network, self.threat, np.random.default_rng(seed), self.stages)
+        return Client.start(self.network, self.threat, np.random.default_rng(seed))
 
     def samples(self, labels: tuple[int, ...], releases: int = 1) -> Samples:
         """Return the batch as often as it is released; beyond the first samples, everybody has label 0."""
@@ -248,7 +244,7 @@ def what_is_proved_of_noise_rests_on_what_reaches_it(game: Game) -> None:
 
     Behind anything but an average it is about a single sample, which is no longer than the clip.
     """
-    known = [0, *(len(stage.facts.proved) for stage in game.stages)]
+    known = [0, *(len(known.facts.proved) for known in (*game.threat.before[1:], game.threat))]
     for place, (before, behind) in enumerate(itertools.pairwise(known)):
         proved = game.facts.proved[before:behind]
         if not proved or (game.threat.batch > 1 and not (proved[0].linear and game.threat.steps == 1)):

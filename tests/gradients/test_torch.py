@@ -344,7 +344,7 @@ def test_matching_says_what_it_lacks() -> None:
     network = TorchNetwork.wrap(without_bias(6, 4), target="test", n_inputs=6, precision="float64")
     gradients = {name: part[0] for name, part in network.gradients(np.ones((1, 6)), np.eye(4)[[0]]).items()}
 
-    with pytest.raises(ValueError, match="labels=fixed needs a label"):
+    with pytest.raises(ValueError, match="a label that stays must be given"):
         Matching(iterations=1).run(network, gradients, (6,), np.random.default_rng(0))
     with pytest.raises(ValueError, match="feature > 0 needs the recovered feature"):
         Matching(iterations=1, feature=1.0).run(

@@ -14,16 +14,14 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
 from labelinf_outputs.defences.alibi import Alibi, Prior
-from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.defences.label_rr import LabelRr, ResamplingRr, RrWithPrior
 from labelinf_outputs.defences.lp_2st import Lp2st
 from labelinf_outputs.defences.lp_mst import LpMst
 from labelinf_outputs.defences.output_noise import OutputNoise
 from labelinf_outputs.defences.pate import Pate
 from labelinf_outputs.defences.pate_fm import PateFm
 from labelinf_outputs.defences.recipes import EarlyStopping, TargetSmoothing, WeightDecay
-from labelinf_outputs.defences.resampling_rr import ResamplingRr
 from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
-from labelinf_outputs.defences.rr_with_prior import RrWithPrior
 from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly

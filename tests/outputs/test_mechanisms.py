@@ -16,11 +16,10 @@ from scipy import special
 
 from labelinf_core.statistics.profiles import GaussianProfile
 from labelinf_outputs.defences.alibi import STEPS, learned_prior, noise_of, observe, posterior
-from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.defences.label_rr import LabelRr, RrWithPrior
 from labelinf_outputs.defences.lp_mst import LpMst
 from labelinf_outputs.defences.pate import STEPS as PATE_STEPS
 from labelinf_outputs.defences.pate import Pate, vote_noise
-from labelinf_outputs.defences.rr_with_prior import RrWithPrior
 from labelinf_outputs.defences.temperature import tempered
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_outputs.game.training import Trained, TrainingTask, one_hot

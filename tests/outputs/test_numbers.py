@@ -14,8 +14,7 @@ from labelinf_outputs.attacks.delta_margin import DeltaMargin
 from labelinf_outputs.attacks.lira import Lira
 from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Threshold
-from labelinf_outputs.defences.label_rr import LabelRr
-from labelinf_outputs.defences.resampling_rr import ResamplingRr
+from labelinf_outputs.defences.label_rr import LabelRr, ResamplingRr
 from labelinf_outputs.game.canaries import CanaryGame
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputAttack, OutputDefence

@@ -172,13 +172,3 @@ def test_a_model_of_the_users_that_fails_is_one_sentence(home: Any, method: str,
 
     with pytest.raises(InputError, match=message):
         train("userhome:Model", task([0, 1])).model.log_probabilities(np.zeros((2, 5)))
-
-
-def test_a_torch_network_is_a_victim_like_any_other() -> None:
-    pytest.importorskip("torch")
-    given = task([0, 1, 1, 0] * 10, recipe=Recipe(epochs=400))
-    trained = train("labelinf_outputs.victims.torch_mlp:TorchMlp", given)
-
-    predicted = trained.model.log_probabilities(given.features).argmax(axis=1)
-
-    assert np.array_equal(predicted, [0, 1, 1, 0] * 10)

@@ -26,7 +26,7 @@ def test_any_label_follows(label: tuple[float, ...]) -> None:
     x = np.array([[0.7, -1.3]])
     g = softmax(layer(x)) - np.array([label])
 
-    found, feature = from_last_bias(g[:, :, None] * x[:, None, :], g, layer)
+    found, feature, _ = from_last_bias(g[:, :, None] * x[:, None, :], g, layer)
 
     assert found[0] == pytest.approx(label, abs=1e-12)
     assert feature == pytest.approx(x, abs=1e-12)

@@ -19,7 +19,7 @@ def test_the_last_bias_gives_arbitrary_labels_without_a_prior() -> None:
     network, x, labels = Perceptron.random((12, 20, 7), rng), rng.normal(size=(200, 12)), arbitrary(rng)
     gradients = network.gradients(x, labels)
 
-    found, _ = from_last_bias(gradients["layers.1.weight"], gradients["layers.1.bias"], network.classifier)
+    found, *_ = from_last_bias(gradients["layers.1.weight"], gradients["layers.1.bias"], network.classifier)
 
     assert np.abs(found - labels).max() < 1e-12
 
@@ -30,7 +30,7 @@ def test_so_does_the_last_hidden_bias_alone() -> None:
     headless = Perceptron(layers=(network.layers[0], Layer(weights=network.classifier.weights)))
     gradients = headless.gradients(x, labels)
 
-    found, _ = from_hidden_bias(gradients["layers.1.weight"], gradients["layers.0.bias"], headless.classifier)
+    found, *_ = from_hidden_bias(gradients["layers.1.weight"], gradients["layers.0.bias"], headless.classifier)
 
     assert np.abs(found - labels).sum(axis=1).max() < 1e-11
 

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from labelinf_outputs.attacks.delta_margin import CERTAIN_RATIO, critical_probability, scores
+from labelinf_outputs.attacks.delta_margin import CERTAIN_RATIO, scores
 from labelinf_outputs.attacks.loss_inversion import fit_of_losses
+
+
+def critical_probability(ratio: float) -> float:
+    """Return the ``p_1`` above which a label 1 is guessed correctly: ``2 p - 1 = -ratio ln p``."""
+    return float(optimize.brentq(lambda p: 2 * p - 1 + ratio * np.log(p), 0.5, 1.0))
 
 
 def test_the_ratio_from_which_every_zero_is_guessed() -> None:

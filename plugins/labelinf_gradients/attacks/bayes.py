@@ -7,7 +7,6 @@ for the unknown one: a mixture of their gradients per class.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -15,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.attacks.common import flat, given, one_sample_each
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
-from labelinf_gradients.noisy.filters import likeliest_classes, likeliest_mixtures
+from labelinf_gradients.noisy.filters import likeliest_mixtures
 
 __all__ = ["KnownFeatures", "OwnSamples"]
 
@@ -35,14 +34,10 @@ class KnownFeatures(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Compare every release with its candidates, clipped as the client clips."""
-        threat, inputs = oracle.threat, oracle.inputs
-        if inputs is None:
-            raise ValueError("needs public features")
-        every = np.eye(threat.n_classes)
-        rows = []
-        for x, sent in zip(inputs[:, 0], _flat(oracle.releases), strict=True):
-            candidates = _would_send(oracle, np.tile(x, (threat.n_classes, 1)), every)
-            rows.append(likeliest_classes(sent[None], candidates[None], threat.prior, threat.noise_std)[0])
+        threat, classes, rows = oracle.threat, np.arange(oracle.threat.n_classes), []
+        for x, sent in zip(given(oracle.inputs)[:, 0], flat(oracle.releases), strict=True):
+            own = _would_send(oracle, np.tile(x, (threat.n_classes, 1)), np.eye(threat.n_classes))
+            rows.append(likeliest_mixtures(sent[None], own, classes, threat.prior, threat.noise_std)[0])
         return Guess(labels=np.array(rows, dtype=np.intp))
 
 
@@ -65,24 +60,17 @@ class OwnSamples(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Compare every release with every sample."""
-        if oracle.auxiliary is None:
-            raise ValueError("needs auxiliary samples")
-        x, classes = oracle.auxiliary
-        threat = oracle.threat
+        (x, classes), threat = given(oracle.auxiliary), oracle.threat
         own = _would_send(oracle, x, np.eye(threat.n_classes)[classes])
-        labels = likeliest_mixtures(_flat(oracle.releases), own, classes, threat.prior, threat.noise_std)
+        labels = likeliest_mixtures(flat(oracle.releases), own, classes, threat.prior, threat.noise_std)
         return Guess(labels=labels)
 
 
 def _would_send(oracle: GradientOracle, x: NDArray[Any], labels: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what samples would release without noise, clipped as the client clips, shape ``(n, d)``."""
     own = oracle.network.gradients(x, labels)
-    flat = _flat({name: own[name] for name in oracle.releases})
+    rows = flat({name: own[name] for name in oracle.releases})
     if math.isfinite(oracle.threat.clip):
-        size = np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(float).tiny)
-        flat *= np.minimum(1, oracle.threat.clip / size)
-    return flat
-
-
-def _flat(parts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1).astype(np.float64)
+        size = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), np.finfo(float).tiny)
+        rows *= np.minimum(1, oracle.threat.clip / size)
+    return rows

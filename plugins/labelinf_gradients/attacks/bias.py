@@ -7,9 +7,9 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import UnfitError
-from labelinf_gradients.attacks.common import one_sample_each
-from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit, last_bias_misfit
-from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
+from labelinf_gradients.attacks.common import given, no_bias, one_sample_each, soft_guess
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["HiddenBias", "LastBias"]
@@ -24,17 +24,15 @@ class LastBias(GradientAttack):
 
     def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last layer's bias."""
-        return one_sample_each(threat) or _no_bias(threat)
+        return one_sample_each(threat) or no_bias(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release."""
-        gradients = oracle.bias_gradients
-        if gradients is None:
-            raise ValueError(_no_bias(oracle.threat))
-        labels, _ = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
-        unfit = last_bias_misfit(oracle.weight_gradients, gradients) > _misfit(oracle)
+        gradients = given(oracle.bias_gradients)
+        labels, _, misfit = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
+        unfit = misfit > _misfit(oracle)
         plain = np.eye(labels.shape[1])[gradients.argmin(axis=1)]  # p - y is negative for a hard label alone
-        return _said(_guess(np.where(unfit[:, None], plain, labels), oracle), unfit)
+        return _said(soft_guess(np.where(unfit[:, None], plain, labels), oracle.threat), unfit)
 
 
 @attrs.frozen(kw_only=True)
@@ -57,15 +55,12 @@ class HiddenBias(GradientAttack):
         width = oracle.weight_gradients.shape[2:]
         others = [part for name, part in oracle.releases.items() if name.endswith("bias") and name not in own]
         tried = [
-            (hidden_bias_misfit(oracle.weight_gradients, part, classifier), part)
-            for part in others
-            if part.shape[1:] == width
+            from_hidden_bias(oracle.weight_gradients, part, classifier) for part in others if part.shape[1:] == width
         ]
         if not tried:
             raise UnfitError("the hidden-bias attack needs a hidden layer with a bias in front of the last layer.")
-        misfit, gradients = min(tried, key=lambda pair: float(np.median(pair[0])))
-        labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, classifier)
-        return _said(_guess(labels, oracle), misfit > _misfit(oracle))
+        labels, _, misfit = min(tried, key=lambda each: float(np.median(each[2])))
+        return _said(soft_guess(labels, oracle.threat), misfit > _misfit(oracle))
 
 
 def _misfit(oracle: GradientOracle) -> float:
@@ -75,13 +70,3 @@ def _misfit(oracle: GradientOracle) -> float:
 def _said(guess: Guess, unfit: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Guess:
     """Return the guess, which says of how many gradients the closed form is wrong."""
     return attrs.evolve(guess, evidence={"closed form does not hold": int(unfit.sum())}) if unfit.any() else guess
-
-
-def _no_bias(threat: GradientThreat) -> str:
-    return "" if threat.bias_shared else "needs the gradient of a bias"
-
-
-def _guess(labels: np.ndarray[tuple[int, ...], np.dtype[np.float64]], oracle: GradientOracle) -> Guess:
-    known = np.asarray(np.isfinite(labels).all(axis=1))
-    soft = np.where(known[:, None], labels, 1 / oracle.threat.n_classes)
-    return GradientGuess(labels=np.where(known, soft.argmax(axis=1), oracle.threat.majority), soft=soft)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import enum
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.attacks.common import given, no_bias, spread_counts
 from labelinf_gradients.batches import counts
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.game.networks import softmax
@@ -26,14 +24,6 @@ __all__ = [
     "class_means",
     "features_of_auxiliary",
 ]
-
-
-class Need(enum.Enum):
-    """What a count attack must be given."""
-
-    NOTHING = ""
-    BIAS = "needs the gradient of the last bias"
-    AUXILIARY = "needs auxiliary samples"
 
 
 @attrs.frozen(kw_only=True)
@@ -73,13 +63,11 @@ class Ilrg(GradientAttack):
 
     def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias."""
-        return _refusal(threat, Need.BIAS)
+        return no_bias(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Count every release."""
-        bias = oracle.bias_gradients
-        if bias is None:
-            raise ValueError(Need.BIAS.value)
+        bias = given(oracle.bias_gradients)
         found = counts.by_ilrg(oracle.weight_gradients, bias, oracle.network.classifier, oracle.threat.batch)
         return Guess(labels=spread_counts(found))
 
@@ -90,16 +78,14 @@ class Moments(GradientAttack):
 
     def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias and auxiliary samples."""
-        return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
+        return no_bias(threat) or _no_samples(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Count every release."""
-        bias, known = oracle.bias_gradients, oracle.auxiliary
-        if bias is None or known is None:
-            raise ValueError(self.unsupported_reason(oracle.threat))
         probabilities = softmax(oracle.network.classifier(features_of_auxiliary(oracle)))
-        means = class_means(probabilities, known[1], oracle.threat.n_classes)
-        return Guess(labels=spread_counts(counts.by_moments(bias, means, oracle.threat.batch)))
+        means = class_means(probabilities, given(oracle.auxiliary)[1], oracle.threat.n_classes)
+        found = counts.by_moments(given(oracle.bias_gradients), means, oracle.threat.batch)
+        return Guess(labels=spread_counts(found))
 
 
 @attrs.frozen(kw_only=True)
@@ -111,16 +97,14 @@ class Interpolated(GradientAttack):
 
     def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias and auxiliary samples."""
-        return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
+        return no_bias(threat) or _no_samples(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Count every release."""
-        bias, threat = oracle.bias_gradients, oracle.threat
-        if bias is None:
-            raise ValueError(Need.BIAS.value)
+        threat = oracle.threat
         found = counts.by_interpolation(
             oracle.weight_gradients,
-            bias,
+            given(oracle.bias_gradients),
             oracle.network.classifier,
             features_of_auxiliary(oracle),
             batch=threat.batch,
@@ -136,7 +120,7 @@ class Dictionary(GradientAttack):
 
     def missing_requirement(self, threat: GradientThreat) -> str:
         """It needs auxiliary samples."""
-        return _refusal(threat, Need.AUXILIARY)
+        return _no_samples(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Count every release."""
@@ -144,23 +128,18 @@ class Dictionary(GradientAttack):
         return Guess(labels=spread_counts(found))
 
 
-def _refusal(threat: GradientThreat, need: Need) -> str:
-    given = threat.bias_shared if need is Need.BIAS else threat.auxiliary > 0
-    return "" if given else need.value
+def _no_samples(threat: GradientThreat) -> str:
+    return "" if threat.auxiliary else "needs auxiliary samples"
 
 
 def features_of_auxiliary(oracle: GradientOracle) -> NDArray[np.float64]:
     """Return the last-layer features of the adversary's own samples, shape ``(n, I)``."""
-    if oracle.auxiliary is None:
-        raise ValueError(Need.AUXILIARY.value)
-    return oracle.network.features(oracle.auxiliary[0]).astype(np.float64)
+    return oracle.network.features(given(oracle.auxiliary)[0]).astype(np.float64)
 
 
 def class_gradients(oracle: GradientOracle) -> NDArray[np.float64]:
     """Return the mean last-layer gradient of the adversary's own samples of every class, shape ``(C, C, I)``."""
-    if oracle.auxiliary is None:
-        raise ValueError(Need.AUXILIARY.value)
-    features, classes, n_classes = features_of_auxiliary(oracle), oracle.auxiliary[1], oracle.threat.n_classes
+    features, (_, classes), n_classes = features_of_auxiliary(oracle), given(oracle.auxiliary), oracle.threat.n_classes
     errors = softmax(oracle.network.classifier(features)) - np.eye(n_classes)[classes]
     own = errors[:, :, None] * features[:, None, :]
     means = class_means(own.reshape(len(own), -1), classes, n_classes)

@@ -11,10 +11,31 @@ from labelinf_core.contracts.components import Guess
 from labelinf_gradients.attacks.common import one_sample_each
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.patterns import BY_FAMILY
+from labelinf_gradients.recovery.results import Recovery
 from labelinf_gradients.recovery.solver import recover
 from labelinf_gradients.recovery.tensors import FORMATS
 
-__all__ = ["ExactSolver"]
+__all__ = ["ExactSolver", "recovered"]
+
+
+def recovered(oracle: GradientOracle, family: str = "known", *, scaled: bool = False) -> Recovery:
+    """Return what explains every release.
+
+    Args:
+        oracle: What is seen.
+        family: Of the labels, ``known`` as the threat model says.
+        scaled: Whether releases are gradients up to a factor only.
+    """
+    threat, head = oracle.threat, oracle.network.classifier
+    return recover(
+        oracle.weight_gradients,
+        head.weights,
+        family=threat.family.value if family == "known" else family,
+        bias=head.bias,
+        nonnegative=oracle.nonnegative,
+        precision=FORMATS[threat.precision],
+        scaled=scaled,
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -43,16 +64,7 @@ class ExactSolver(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release; a zero gradient gets the majority class."""
-        threat = oracle.threat
-        found = recover(
-            oracle.weight_gradients,
-            oracle.network.classifier.weights,
-            family=threat.family.value if self.family == "known" else self.family,
-            bias=oracle.network.classifier.bias,
-            nonnegative=oracle.nonnegative,
-            precision=FORMATS[threat.precision],
-            scaled=not threat.clean,
-        )
+        threat, found = oracle.threat, recovered(oracle, self.family, scaled=not oracle.threat.clean)
         return GradientGuess(
             labels=np.where(found.hard < 0, threat.majority, found.hard),
             soft=np.nan_to_num(found.labels, nan=1 / threat.n_classes),

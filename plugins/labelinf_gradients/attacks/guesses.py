@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.attacks.common import given, spread_counts
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.game.networks import softmax
 
@@ -54,8 +54,6 @@ class ModelPrediction(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Predict every sample."""
-        inputs = oracle.inputs
-        if inputs is None:
-            raise ValueError(self.unsupported_reason(oracle.threat))
+        inputs = given(oracle.inputs)
         features = oracle.network.features(inputs.reshape(-1, inputs.shape[-1]))
         return Guess(labels=softmax(oracle.network.classifier(features)).argmax(axis=1))

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.attacks.common import one_sample_each, soft_guess
+from labelinf_gradients.attacks.exact import recovered
 from labelinf_gradients.attacks.idlg import odd_one_out
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.reconstruction.chain import as_printed
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
-from labelinf_gradients.reconstruction.matching import Distance, LabelMode, Matching
-from labelinf_gradients.recovery.results import Recovery
-from labelinf_gradients.recovery.solver import recover
+from labelinf_gradients.reconstruction.matching import Distance, Matching
 from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["GradientMatching", "InputRecursion", "Start"]
@@ -34,25 +33,10 @@ def _only_noisy(threat: GradientThreat) -> bool:
     return 0 < threat.noise_std < math.inf and not threat.altered and threat.steps == 1 and math.isinf(threat.clip)
 
 
-def _recovered(oracle: GradientOracle) -> Recovery:
-    head, threat = oracle.network.classifier, oracle.threat
-    return recover(
-        oracle.weight_gradients,
-        head.weights,
-        family=threat.family.value,
-        bias=head.bias,
-        nonnegative=oracle.nonnegative,
-        precision=FORMATS[threat.precision],
-    )
-
-
 def _answer(
     labels: NDArray[np.float64], inputs: NDArray[np.float64] | None, threat: GradientThreat, note: str = ""
 ) -> GradientGuess:
-    known = np.isfinite(labels).all(axis=1)
-    soft = np.where(known[:, None], labels, 1 / threat.n_classes)
-    hard = np.where(known, soft.argmax(axis=1), threat.majority)
-    return GradientGuess(labels=hard, soft=soft, inputs=inputs, evidence={"note": note} if note else {})
+    return attrs.evolve(soft_guess(labels, threat), inputs=inputs, evidence={"note": note} if note else {})
 
 
 @attrs.frozen(kw_only=True)
@@ -78,7 +62,7 @@ class InputRecursion(GradientAttack):
         """Rebuild every release of a fully connected network; elsewhere take the label only."""
         network, threat = oracle.network, oracle.threat
         if not isinstance(network, Perceptron):
-            labels = _recovered(oracle).labels
+            labels = recovered(oracle).labels
             return _answer(labels, None, threat, note="no inputs: it takes a fully connected network")
         if threat.clean:
             family, precision = threat.family.value, FORMATS[threat.precision]
@@ -88,13 +72,13 @@ class InputRecursion(GradientAttack):
             noisy = reconstruct_noisy(network, oracle.releases, family=threat.family.value)
             labels, inputs = noisy.labels, noisy.inputs
         else:
-            labels = _recovered(oracle).labels
+            labels = recovered(oracle).labels
             return _answer(labels, None, threat, note="no inputs: behind noise it takes ReLUs without biases")
         return _answer(labels, inputs, threat)
 
 
 def _printed(oracle: GradientOracle, network: Perceptron) -> NDArray[np.float64]:
-    found = _recovered(oracle)
+    found = recovered(oracle)
     logits = found.features @ network.classifier.weights.T.astype(np.float64)
     bias = network.classifier.bias
     errors = softmax(logits if bias is None else logits + bias) - found.labels
@@ -142,16 +126,14 @@ class GradientMatching(GradientAttack):
 
         network, threat = oracle.network, oracle.threat
         labels = (
-            _recovered(oracle).labels
+            recovered(oracle).labels
             if self.label is Start.RECOVERED
             else np.eye(threat.n_classes)[odd_one_out(oracle.weight_gradients)]
         )
         if not isinstance(network, TorchNetwork) or network.vocabulary:
             return _answer(labels, None, threat, note="no inputs: it takes a PyTorch module of numbers")
         joint = self.label is Start.NOTHING
-        matching = Matching(
-            distance=self.distance, labels=LabelMode.JOINT if joint else LabelMode.FIXED, iterations=self.iterations
-        )
+        matching = Matching(distance=self.distance, joint=joint, iterations=self.iterations)
         shape, inputs = oracle.auxiliary[0].shape[1:] if oracle.auxiliary else (), []
         for row in range(min(self.samples, len(labels))):
             released = {name: part[row] for name, part in oracle.releases.items()}

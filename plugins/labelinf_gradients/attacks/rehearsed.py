@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.attacks.common import given, spread_counts
 from labelinf_gradients.attacks.counts import class_means, features_of_auxiliary
 from labelinf_gradients.batches import counts
 from labelinf_gradients.batches.rehearsal import ReferenceSamples, chosen_counts
+from labelinf_gradients.game.clients import Client, Samples
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 from labelinf_gradients.game.networks import softmax
 
@@ -41,7 +42,7 @@ class RehearsedCounts(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Rehearse, choose, and count every release."""
-        threat, (_, classes) = oracle.threat, _auxiliary(oracle)
+        threat, (_, classes) = oracle.threat, given(oracle.auxiliary)
         features, biases = features_of_auxiliary(oracle), oracle.bias_gradients
         errors = softmax(oracle.network.classifier(features)) - np.eye(threat.n_classes)[classes]
         releases = oracle.weight_gradients.astype(np.float64)
@@ -59,12 +60,6 @@ class RehearsedCounts(GradientAttack):
             conduct=_local_steps(oracle) if threat.steps > 1 else None,
         )
         return Guess(labels=spread_counts(found), evidence={"estimate": name})
-
-
-def _auxiliary(oracle: GradientOracle) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    if oracle.auxiliary is None:
-        raise ValueError("needs auxiliary samples")
-    return oracle.auxiliary
 
 
 def _others(oracle: GradientOracle, own: ReferenceSamples) -> Mapping[str, Callable[[NDArray[Any]], NDArray[np.intp]]]:
@@ -94,18 +89,12 @@ def _others(oracle: GradientOracle, own: ReferenceSamples) -> Mapping[str, Calla
 
 def _local_steps(oracle: GradientOracle) -> Callable[[NDArray[np.intp]], NDArray[np.float64]]:
     """Return what a client with some of the adversary's own samples would send, the bias's gradient as a column."""
-    (x, classes), threat, names = _auxiliary(oracle), oracle.threat, oracle.network.classifier_names
+    (x, classes), labels = given(oracle.auxiliary), np.eye(oracle.threat.n_classes)
+    client = Client(network=oracle.network, threat=oracle.threat, actives=())
 
     def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        network, total = oracle.network, []
-        for _ in range(threat.steps):
-            means = {
-                name: part.mean(axis=0)
-                for name, part in network.gradients(x[rows], np.eye(threat.n_classes)[classes[rows]]).items()
-            }
-            total.append(np.concatenate([means[name].reshape(threat.n_classes, -1) for name in names], axis=1))
-            network = network.moved({name: -threat.rate * part for name, part in means.items()})
-        mean = np.mean(total, axis=0)
-        return mean if oracle.bias_gradients is not None else mean[:, : oracle.weight_gradients.shape[2]]
+        parts = client.releases(Samples(inputs=x[rows][None], labels=labels[classes[rows]][None]))
+        own = [parts[name][0] for name in oracle.network.classifier_names if name in parts]
+        return np.concatenate([part.reshape(len(labels), -1) for part in own], axis=1).astype(np.float64)
 
     return sent

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.attacks.common import flat, given, one_sample_each
 from labelinf_gradients.game.effects import Dropped
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
@@ -39,19 +39,17 @@ class VisibleEntries(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Compare every release."""
-        if oracle.auxiliary is None:
-            raise ValueError("needs auxiliary samples")
-        x, classes = oracle.auxiliary
+        x, classes = given(oracle.auxiliary)
         own = oracle.network.gradients(x, np.eye(oracle.threat.n_classes)[classes])
-        flat = [
-            np.concatenate([parts[name].reshape(len(parts[name]), -1) for name in oracle.releases], axis=1)
-            for parts in (own, dict(oracle.releases))
-        ]
-        return Guess(labels=likeliest_by_visible(flat[0], classes, flat[1], oracle.threat.prior))
+        seen = flat(oracle.releases)
+        labels = likeliest_by_visible(
+            flat({name: own[name] for name in oracle.releases}), classes, seen, oracle.threat.prior
+        )
+        return Guess(labels=labels)
 
 
 def likeliest_by_visible(
-    own: NDArray[np.floating], classes: NDArray[np.intp], seen: NDArray[np.floating], prior: tuple[float, ...]
+    own: NDArray[np.float64], classes: NDArray[np.intp], seen: NDArray[np.float64], prior: tuple[float, ...]
 ) -> NDArray[np.intp]:
     """Return the likeliest class of every release, shape ``(n,)``.
 
@@ -61,7 +59,6 @@ def likeliest_by_visible(
         seen: Releases, zero where an entry was dropped, shape ``(n, d)``.
         prior: Share of every class.
     """
-    own, seen = own.astype(np.float64), seen.astype(np.float64)
     n_classes, floor = len(prior), _STRONGEST * max(float(np.abs(own).max(initial=0)), np.finfo(float).tiny)
     logs, alive = np.log(np.maximum(np.abs(own), floor)), np.abs(own) > floor
     member = np.eye(n_classes)[classes].T

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess, NoiseModel
-from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.attacks.common import given, one_sample_each
 from labelinf_gradients.game.effects import GaussianNoise, LaplaceNoise, NoiseAdded
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.noisy.low_bits import gaussian_evidence, laplace_evidence
@@ -43,9 +43,7 @@ class ZeroMask(GradientAttack):
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Weigh the classes of every release by the zeros that its low bits show."""
-        if oracle.auxiliary is None:
-            raise ValueError("needs auxiliary samples")
-        x, classes = oracle.auxiliary
+        x, classes = given(oracle.auxiliary)
         n_classes = oracle.threat.n_classes
         own = oracle.network.gradients(x, np.eye(n_classes)[classes])
         seen = _evidence_of_zeros(oracle)

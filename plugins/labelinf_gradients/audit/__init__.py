@@ -1,1 +1,1 @@
-"""``labelinf audit client``: somebody's own client, probed and attacked."""
+"""``labelinf audit client``: somebody's own client, attacked."""

@@ -21,11 +21,11 @@ from labelinf_gradients import certificates
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientThreat
 
-__all__ = ["Shielded", "Tried", "allowed", "flat", "released", "smallest_multiplier", "usual_norm"]
+__all__ = ["Sends", "Tried", "allowed", "behind", "flat", "released", "smallest_multiplier", "usual_norm"]
 
 _MULTIPLIERS = (0.05, 50.0)
 
-_Sends = Callable[[NDArray[np.float64], NDArray[np.intp]], Mapping[str, NDArray[np.float64]]]
+Sends = Callable[[NDArray[np.float64], NDArray[np.intp]], Mapping[str, NDArray[np.float64]]]  #: about some records
 
 
 @attrs.frozen(kw_only=True)
@@ -45,37 +45,16 @@ class Tried:
     louder: float
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class Shielded:
-    """A client behind the change: what it sends is clipped as a whole and gets noise on a grid.
+def behind(sends: Sends, defence: ClippedGaussian, rng: np.random.Generator) -> Sends:
+    """Return a client behind the change: what it sends is clipped as a whole and gets noise on a grid.
 
-    Attributes:
-        sends: The client.
-        like: An update: what is sent about any records, zero where the client leaves it out.
-        stage: Clips and adds noise.
+    Args:
+        sends: The client, which sends the same parameters about any records.
+        defence: Clips and adds noise; the whole of an update is one sample to it.
+        rng: Of the noise.
     """
-
-    sends: _Sends
-    like: Mapping[str, NDArray[np.float64]]
-    stage: ActiveGradientDefence
-
-    @classmethod
-    def around(
-        cls,
-        sends: _Sends,
-        defence: ClippedGaussian,
-        *,
-        like: Mapping[str, NDArray[np.float64]],
-        rng: np.random.Generator,
-    ) -> Shielded:
-        """Return the client behind a defence; the whole of an update is one sample to it."""
-        alone = GradientThreat(n_records=1, n_classes=2, prior=(0.5, 0.5))
-        return cls(sends=sends, like=like, stage=defence.start(alone, rng))
-
-    def __call__(self, x: NDArray[np.float64], classes: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-        """Return what is sent about some records."""
-        update = self.sends(x, classes)
-        return released(self.stage, {name: update.get(name, np.zeros_like(part)) for name, part in self.like.items()})
+    stage = defence.start(GradientThreat(n_records=1, n_classes=2, prior=(0.5, 0.5)), rng)
+    return lambda x, classes: released(stage, sends(x, classes))
 
 
 def flat(parts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:

@@ -15,17 +15,18 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.specs import Builder
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
-from labelinf_gradients.audit.change import Shielded, Tried, allowed, flat, smallest_multiplier, usual_norm
+from labelinf_gradients.audit.change import Tried, allowed, behind, flat, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
 from labelinf_gradients.audit.scale import UpdateScale
-from labelinf_gradients.audit.updates import Update, UserClient
+from labelinf_gradients.audit.updates import UserClient
 from labelinf_gradients.defences.clipping import ClippedGaussian
+from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.gradient import GradientOracle
 
 __all__ = ["ClientAudit", "Control", "Score", "Together", "audit_client"]
 
 _SURE = 0.01  # how seldom what is no leak is called one: an audit is run at every change of a client's code
-_PROBED = 8  # updates whose length is looked at
+_LOOKED_AT = 8  # updates whose length is looked at
 
 
 @attrs.frozen(kw_only=True)
@@ -170,12 +171,11 @@ def audit_client(
     held, others = _drawn(data, samples, size, own, rng)
     private = others[: samples // size * size].reshape(-1, size)
     progress("measuring", 1)
-    together = Together(client=client, clients=clients)
+    x, classes = scaled(data)[held], data.labels[held]
+    together = Together(client=client, clients=clients, sends=frozenset(client(x[:batch], classes[:batch])))
     game = ClientGame(
         together=together, scale=UpdateScale(), network=client.network, data=data, held=held, private=private
     )
-    x, classes = game.own
-    client(x[:batch], classes[:batch])  # which parameters it sends
     if game.headed:
         game = attrs.evolve(game, scale=UpdateScale.measured(client, client.network, x, classes, batch))
     sent = game.sent(data.labels[private])
@@ -213,10 +213,12 @@ def audit_client(
         return attrs.evolve(found, shield=shield, allows=allows, enough=enough)
     if math.isinf(multiplier):
         return found
-    own_updates = _own_updates(game, batch)
-    norm = usual_norm(np.array([np.linalg.norm(flat(update)) for update in own_updates]))
+    # Of the adversary's own records: a norm that was taken from private ones would tell of them.
+    rows = np.arange(_LOOKED_AT * batch).reshape(_LOOKED_AT, batch) % len(x)
+    own_updates = [flat(client(x[each], classes[each])) for each in rows]
+    norm, size = usual_norm(np.linalg.norm(own_updates, axis=1)), own_updates[0].size
     defence = ClippedGaussian(norm=norm, multiplier=multiplier)
-    tried = _tried(game, defence, own_updates[0], builder, rng, lambda name: progress(f"behind the change, {name}", of))
+    tried = _tried(game, defence, size, builder, rng, lambda name: progress(f"behind the change, {name}", of))
     change = f"clipped-gaussian(norm={defence.norm:g}, multiplier={multiplier:g})"
     return attrs.evolve(found, change=change, allows=allowed(multiplier, threat, clients), tried=tried)
 
@@ -264,30 +266,23 @@ def _control(
     )
 
 
-def _own_updates(game: ClientGame, batch: int) -> list[Update]:
-    """Return updates about the adversary's own records: a norm that was taken from private ones would tell of them."""
-    x, classes = game.own
-    rows = np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
-    return [game.together.client(x[own], classes[own]) for own in rows]
-
-
 def _tried(
     game: ClientGame,
     defence: ClippedGaussian,
-    like: Update,
+    size: int,
     builder: Builder,
     rng: np.random.Generator,
     begins: Callable[[str], None],
 ) -> Tried | None:
     """Play the attacks on the clients behind the change, which the adversary knows; None where none can be played."""
     truth = game.data.labels[game.private]
-    shielded = Shielded.around(game.together.client, defence, like=like, rng=rng.spawn(1)[0])
+    shielded = behind(game.together.client, defence, rng.spawn(1)[0])
     noise = math.hypot(game.scale.noise, defence.multiplier * defence.norm)
     scale = attrs.evolve(game.scale, left=1.0, noise=noise, clip=defence.norm, precision="float32")
-    behind = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), scale=scale)
-    sent = behind.sent(truth)
-    oracle = behind.oracle(behind.threats(sent[0])[0], sent)
-    guesses, _ = guessed(behind.players(builder, sent[0], rng), oracle, rng, begins)
+    changed = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), scale=scale)
+    sent = changed.sent(truth)
+    oracle = changed.oracle(changed.threats(sent[0])[0], sent)
+    guesses, _ = guessed(changed.players(builder, sent[0], rng), oracle, rng, begins)
     if not guesses:
         return None
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
@@ -296,5 +291,5 @@ def _tried(
         attack=best,
         correct=int(right[best].sum()),
         share=of_batches(right[best], truth.shape[1], tried=len(right)),
-        louder=defence.multiplier * math.sqrt(sum(part.size for part in like.values())),
+        louder=defence.multiplier * math.sqrt(size),
     )

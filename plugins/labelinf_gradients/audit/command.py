@@ -40,18 +40,14 @@ __all__ = ["client"]
 @click.pass_context
 def client(
     context: click.Context,
+    /,
     client: str,
     model: str,
     labels: str | None,
     column: str,
-    samples: int,
-    batch: int,
-    clients: int,
-    own: int,
-    gain: float,
-    seed: int,
     as_json: bool,
     blocks: tuple[str, ...],
+    **amounts: Any,
 ) -> None:
     """Attack what your federated-learning client sends, called as FUNCTION(module, records, labels).
 
@@ -65,18 +61,8 @@ def client(
     from labelinf_gradients.audit.asked import ClientQuestion, audited, records_of
 
     builder = Builder(load_host(blocks))
-    asked = ClientQuestion(
-        client=client,
-        model=model,
-        data=records_of(builder, labels or "", column, "--labels"),
-        builder=builder,
-        gain=gain,
-        samples=samples,
-        batch=batch,
-        clients=clients,
-        own=own,
-        seed=seed,
-    )
+    data = records_of(builder, labels or "", column, "--labels")
+    asked = ClientQuestion(client=client, model=model, data=data, builder=builder, **amounts)
     with waiting("auditing"):
         found = audited(asked)
     tell(_document(found), _shown(found), as_json=as_json)

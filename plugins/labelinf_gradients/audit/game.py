@@ -18,10 +18,10 @@ from labelinf_core.contracts.errors import LabelinfError, UnfitError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.common import spread_counts
-from labelinf_gradients.audit.change import Shielded
+from labelinf_gradients.audit.change import Sends
 from labelinf_gradients.audit.readers import Looked, best_readers, look_at
 from labelinf_gradients.audit.scale import UpdateScale
-from labelinf_gradients.audit.updates import Update, UserClient
+from labelinf_gradients.audit.updates import Update
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.effects import Batched, Dropped, NoiseAdded, NormClipped
@@ -65,15 +65,12 @@ class Together:
     Attributes:
         client: Their code, as it is or behind a change.
         clients: How many they are.
+        sends: The parameters that they send.
     """
 
-    client: UserClient | Shielded
+    client: Sends
     clients: int
-
-    @property
-    def names(self) -> set[str]:
-        """The parameters that they send."""
-        return set(self.client.like if isinstance(self.client, Shielded) else self.client.sends)
+    sends: frozenset[str] = frozenset()
 
     def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
         """Return the sum of what all of them send, each about its share of some records."""
@@ -110,7 +107,7 @@ class ClientGame:
     @property
     def headed(self) -> bool:
         """Whether what is sent of the last layer has a row for every class."""
-        head, sends = self.network.classifier_names[:1], self.together.names
+        head, sends = self.network.classifier_names[:1], self.together.sends
         return bool(head) and head[0] in sends and len(self.network.classifier.weights) == self.data.n_classes
 
     def sent(self, labels: NDArray[np.intp]) -> list[Update]:

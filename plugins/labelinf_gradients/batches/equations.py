@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from labelinf_gradients.game.networks import softmax
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -143,9 +145,7 @@ class BatchEquations:
         return np.asarray(noise * np.sqrt(spread) / np.maximum(np.linalg.norm(points, axis=1), _TINY))
 
     def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        logits = points @ self.logits.T + self.offsets
-        weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+        return softmax(points @ self.logits.T + self.offsets)
 
     def _errors(self, classes: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``q``, scaled, shape ``(k, B, C)``."""

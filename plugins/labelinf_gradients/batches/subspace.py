@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from labelinf_gradients.game.networks import softmax
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -110,11 +112,7 @@ class Subspace:
         return np.concatenate([du, dc[:, None, :]], axis=1)
 
     def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        logits = points @ self.logits.T + self.offsets
-        logits -= logits.max(axis=1, keepdims=True)
-        np.exp(logits, out=logits)
-        logits /= logits.sum(axis=1, keepdims=True)
-        return logits
+        return softmax(points @ self.logits.T + self.offsets)
 
 
 def _soft(coefficient: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -40,7 +40,6 @@ from labelinf_gradients.game.gradient import (
     GradientOracle,
     GradientThreat,
     Shared,
-    stages_of,
 )
 from labelinf_gradients.game.looks import seen
 from labelinf_gradients.game.networks import Activation
@@ -249,7 +248,7 @@ class GradientChannel(PlantedChannel):
         federation = self._federation(data, int(rng.integers(2**32)))
         x, classes = scaled(data), data.labels
         samples = Samples.draw(x[federation.held_out], classes[federation.held_out], threat, rng)
-        client = Client.start(federation.network, threat, rng, stages_of(threat))
+        client = Client.start(federation.network, threat, rng)
         return {"gradient cosine": cosine(client.clean(samples), client.releases(samples))}
 
     def _federation(self, data: LabelSet, seed: int) -> Federation:
@@ -278,7 +277,7 @@ class GradientChannel(PlantedChannel):
         known, rest = held_out[: threat.auxiliary], held_out[threat.auxiliary :]
         pool = federation.trained_on if self.members else rest
         samples = Samples.draw(x[pool], classes[pool], threat, rng)
-        client = Client.start(federation.network, threat, rng, stages_of(threat))
+        client = Client.start(federation.network, threat, rng)
         oracle = GradientOracle(
             threat,
             federation.network,

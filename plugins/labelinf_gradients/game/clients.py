@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.components import LabelSet, of_channel
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_gradients.game.effects import GradientFacts, LabelFamily
 from labelinf_gradients.game.gradient import (
@@ -21,7 +21,6 @@ from labelinf_gradients.game.gradient import (
     GradientThreat,
     Layout,
     Shared,
-    Stage,
 )
 from labelinf_gradients.game.networks import Activation, Network, Perceptron
 from labelinf_gradients.recovery.tensors import rounded_to
@@ -203,15 +202,15 @@ class Client:
     actives: tuple[Watched, ...]
 
     @classmethod
-    def start(
-        cls, network: Network, threat: GradientThreat, rng: np.random.Generator, stages: Sequence[Stage] = ()
-    ) -> Client:
-        """Start a client: every defence gets a generator of its own, in order."""
-        actives = []
-        for stage, generator in zip(stages, rng.spawn(len(stages)), strict=True):
-            with gate.attribute_errors(stage.defence, quote=False):
-                active = stage.defence.start(threat, generator)
-            actives.append(Watched(active=active, defence=stage.defence, facts=stage.facts, final=threat.facts))
+    def start(cls, network: Network, threat: GradientThreat, rng: np.random.Generator) -> Client:
+        """Start a client of a threat model's defences: each gets a generator of its own, in order."""
+        actives, n_stages = [], len(threat.defences)
+        behind = (*(known.facts for known in threat.before[1:]), threat.facts)[:n_stages]
+        for each, facts, generator in zip(threat.defences, behind, rng.spawn(n_stages), strict=True):
+            defence = of_channel(each, GradientDefence, "defence", "gradient")
+            with gate.attribute_errors(defence, quote=False):
+                active = defence.start(threat, generator)
+            actives.append(Watched(active=active, defence=defence, facts=facts, final=threat.facts))
         return cls(network=network, threat=threat, actives=tuple(actives))
 
     def releases(self, samples: Samples) -> Mapping[str, NDArray[Any]]:

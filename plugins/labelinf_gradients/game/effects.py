@@ -23,10 +23,10 @@ Example:
 
 from __future__ import annotations
 
-import abc
 import enum
 import math
 from collections.abc import Sequence
+from typing import ClassVar
 
 import attrs
 
@@ -48,7 +48,6 @@ __all__ = [
     "Lengthened",
     "LocalSteps",
     "MixedPairs",
-    "NoProof",
     "NoiseAdded",
     "NoiseProof",
     "NormClipped",
@@ -139,14 +138,18 @@ class GradientFacts:
         return min(held, default=math.inf)
 
 
-class NoiseProof(abc.ABC):
-    """What a noise on a grid denies to every attack on one sample whose gradient is no longer than the clip."""
+@attrs.frozen(kw_only=True)
+class NoiseProof:
+    """What a noise on a grid denies to every attack on one sample whose gradient is no longer than the clip.
 
-    statement: str
+    Nothing, of noise drawn in floating point, and of all whose proof nobody has written down.
+    """
 
-    @abc.abstractmethod
+    statement: ClassVar[str] = ""
+
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return the largest accuracy of any attack; 1 where the proof says nothing."""
+        return 1.0
 
     def overlap(self, facts: GradientFacts, blind: float) -> float:
         """Return the largest mean overlap with the labels of a batch, which is ``blind`` without a release."""
@@ -158,17 +161,6 @@ class NoiseProof(abc.ABC):
 
 
 @attrs.frozen(kw_only=True)
-class NoProof(NoiseProof):
-    """Of noise drawn in floating point, and of all whose proof nobody has written down."""
-
-    statement = ""
-
-    def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
-        """Return 1."""
-        return 1.0
-
-
-@attrs.frozen(kw_only=True)
 class GaussianNoise(NoiseProof):
     """Normal noise rounded to the grid on which the sum of a batch lies: what rounding noise and sum together gives.
 
@@ -177,7 +169,7 @@ class GaussianNoise(NoiseProof):
         exposures: Releases that one sample takes part in; the proof covers all of them together.
     """
 
-    statement = "labelinf theory, certificates: Gaussian"
+    statement: ClassVar[str] = "labelinf theory, certificates: Gaussian"
 
     std: float
     exposures: int = 1
@@ -203,7 +195,7 @@ class LaplaceNoise(NoiseProof):
         privacy: Epsilon.
     """
 
-    statement = "labelinf theory, certificates: Laplace"
+    statement: ClassVar[str] = "labelinf theory, certificates: Laplace"
 
     norm: float
     privacy: float
@@ -357,7 +349,7 @@ class NoiseAdded(Effect[GradientFacts]):
     of_sum: bool = False
     model: NoiseModel | None = None
     step: float = 0.0
-    proof: NoiseProof = attrs.field(factory=NoProof)
+    proof: NoiseProof = attrs.field(factory=NoiseProof)
 
     def after(self, facts: GradientFacts) -> GradientFacts:
         """Return what is known of the noisy average. Another noise behind it does not find the average it hides."""
@@ -381,7 +373,7 @@ EFFECTS: tuple[type[Effect[GradientFacts]], ...] = (
 
 VOCABULARY = NOISE_MODELS | (
     *EFFECTS,
-    NoProof,
+    NoiseProof,
     GaussianNoise,
     LaplaceNoise,
 )  #: with what effects may hold; a subclass, or what is of somebody else's making, is unknown

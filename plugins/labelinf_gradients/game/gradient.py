@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Attack, Defence, Guess, Overlap, of_channel
+from labelinf_core.contracts.components import Attack, Defence, Guess, Overlap
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import VOCABULARY, GradientFacts, LabelFamily
 from labelinf_gradients.game.networks import Network
@@ -37,8 +37,6 @@ __all__ = [
     "LabelFamily",
     "Layout",
     "Shared",
-    "Stage",
-    "stages_of",
 ]
 
 Layout = tuple[slice, ...]  #: where the parameter tensors lie in a flat gradient
@@ -239,26 +237,3 @@ class GradientDefence(Defence, ActiveGradientDefence):
             rng: Its own source of randomness; the adversary never sees it.
         """
         return self
-
-
-@attrs.frozen(kw_only=True)
-class Stage:
-    """A defence in its place.
-
-    Attributes:
-        defence: The defence.
-        facts: What is known behind it.
-    """
-
-    defence: GradientDefence
-    facts: GradientFacts
-
-
-def stages_of(threat: GradientThreat) -> tuple[Stage, ...]:
-    """Return the defences of a pipeline in their places, each with what is known behind it."""
-    behind = (*(known.facts for known in threat.before[1:]), threat.facts)
-    placed = zip(threat.defences, behind, strict=True) if threat.defences else ()
-    return tuple(
-        Stage(defence=of_channel(defence, GradientDefence, "defence", "gradient"), facts=facts)
-        for defence, facts in placed
-    )

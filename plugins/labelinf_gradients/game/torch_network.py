@@ -132,16 +132,8 @@ class TorchNetwork:
 
     def gradients(self, x: NDArray[Any], labels: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return every sample's own gradient, one backward pass each."""
-        torch = import_torch("this network")
-        parameters = self._trainable
-        found: dict[str, list[NDArray[Any]]] = {name: [] for name in parameters}
-        for row, label in zip(self.inputs(x), self._tensor(labels), strict=True):
-            loss = torch.nn.functional.cross_entropy(logits_of(self.module(row[None])), label[None])
-            parts = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
-            for (name, parameter), part in zip(parameters.items(), parts, strict=True):
-                value = (torch.zeros_like(parameter) if part is None else part).detach().numpy()
-                found[name].append(self.head.rows(value) if name == self.head.weight else value)
-        return {name: np.stack(parts) for name, parts in found.items()}
+        own = [self.mean_gradient(x[row : row + 1], labels[row : row + 1]) for row in range(len(x))]
+        return {name: np.stack([parts[name] for parts in own]) for name in self._trainable}
 
     @property
     def parameters(self) -> Mapping[str, NDArray[Any]]:

@@ -15,7 +15,9 @@ from labelinf_gradients.recovery.factor import principal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["filtered", "likeliest_classes", "likeliest_mixtures", "principal_directions"]
+__all__ = ["filtered", "likeliest_mixtures", "principal_directions"]
+
+_FAINT = 1e-200  # of a variance: beside it no prior weighs anything
 
 
 def filtered(gradients: NDArray[Any], directions: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -34,28 +36,6 @@ def principal_directions(gradients: NDArray[Any]) -> NDArray[np.float64]:
     return principal(gradients, nonnegative=True).direction
 
 
-def likeliest_classes(
-    released: NDArray[np.float64],
-    candidates: NDArray[np.float64],
-    prior: tuple[float, ...],
-    noise_std: float,
-) -> NDArray[np.intp]:
-    """Return the likeliest class where the gradient of each is known but for Gaussian noise, shape ``(n,)``.
-
-    Args:
-        released: Flat gradients, shape ``(n, d)``.
-        candidates: What each class would have released without noise, shape ``(n, K, d)``.
-        prior: Share of every class.
-        noise_std: Standard deviation of the noise on every entry; 0 ignores the prior.
-    """
-    products = np.einsum("nd,nkd->nk", released, candidates)
-    sizes = np.einsum("nkd,nkd->nk", candidates, candidates)
-    score = products - sizes / 2
-    with np.errstate(divide="ignore"):
-        score = score + noise_std**2 * np.log(np.array(prior)) if noise_std else score
-    return np.asarray(score.argmax(axis=1))
-
-
 def likeliest_mixtures(
     released: NDArray[np.float64],
     templates: NDArray[np.float64],
@@ -70,9 +50,9 @@ def likeliest_mixtures(
         templates: Flat gradients without noise, shape ``(m, d)``.
         classes: Class of every template, shape ``(m,)``.
         prior: Share of every class.
-        noise_std: Standard deviation of the noise on every entry.
+        noise_std: Standard deviation of the noise on every entry; 0 ignores the prior.
     """
-    logs = (released @ templates.T - (templates**2).sum(axis=1) / 2) / noise_std**2
+    logs = (released @ templates.T - (templates**2).sum(axis=1) / 2) / (noise_std**2 or _FAINT)
     score = np.full((len(released), len(prior)), -np.inf)
     for k, share in enumerate(prior):
         own = logs[:, classes == k]

@@ -1,10 +1,10 @@
 r"""Gradient matching: find an input whose gradient is the released one, with PyTorch.
 
 ``min_x D(grad(x, y), released)`` with ``D`` the squared distance summed over layers (Zhu et al., DLG, 2019) or one
-minus the cosine of all layers together (Geiping et al., 2020), plus total variation. What the label is makes the
-difference: known, recovered and kept, optimised jointly from nothing, or jointly from the recovered one (Wang et al.,
-ICLR 2024, Section 4.3). With the recovered feature of the last layer its distance can be added, and the last layer's
-gradient, of which it is the better half, left out (Section 5.1, eq. 8).
+minus the cosine of all layers together (Geiping et al., 2020). What the label is makes the difference: known, recovered
+and kept, optimised jointly from nothing, or jointly from the recovered one (Wang et al., ICLR 2024, Section 4.3). With
+the recovered feature of the last layer its distance can be added, and the last layer's gradient, of which it is the
+better half, left out (Section 5.1, eq. 8).
 
 Needs the extra ``labelinf[torch]``.
 """
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 
-__all__ = ["Distance", "LabelMode", "Matched", "Matching"]
+__all__ = ["Distance", "Matched", "Matching"]
 
 
 class Distance(enum.Enum):
@@ -29,16 +29,6 @@ class Distance(enum.Enum):
 
     SQUARED = "squared"
     COSINE = "cosine"
-
-
-class LabelMode(enum.Enum):
-    """What happens to the label while the input is sought."""
-
-    FIXED = "fixed"
-    """It is given and stays: known, recovered exactly, or guessed by its sign."""
-
-    JOINT = "joint"
-    """It is the softmax of a free vector, optimised with the input; a given label is where it starts."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -62,19 +52,18 @@ class Matching:
 
     Attributes:
         distance: ``squared`` or ``cosine``.
-        labels: ``fixed`` or ``joint``.
+        joint: Whether the label is the softmax of a free vector, optimised with the input, and a given one is where it
+            starts; otherwise it is given and stays: known, recovered exactly, or guessed by its sign.
         iterations: Steps of Adam.
         rate: Length of a step; falls tenfold at three eighths, five eighths and seven eighths of the way.
-        total_variation: Weight of the total variation of an image.
         last_layer: ``alpha`` of eq. 8: weight of the last layer's gradient.
         feature: ``beta`` of eq. 8: weight of the squared distance to the recovered last-layer feature.
     """
 
     distance: Distance = Distance.SQUARED
-    labels: LabelMode = LabelMode.FIXED
+    joint: bool = False
     iterations: int = attrs.field(default=1200, validator=attrs.validators.ge(1))
     rate: float = attrs.field(default=0.1, validator=attrs.validators.gt(0))
-    total_variation: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     last_layer: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
     feature: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
 
@@ -103,16 +92,16 @@ class Matching:
             ValueError: A fixed label or the feature is missing.
         """
         torch = import_torch("gradient matching")
-        if self.labels is LabelMode.FIXED and label is None:
-            raise ValueError("labels=fixed needs a label.")
+        if not self.joint and label is None:
+            raise ValueError("a label that stays must be given.")
         if self.feature > 0 and feature is None:
             raise ValueError("feature > 0 needs the recovered feature.")
         task = _Task(torch, self, network, released, feature)
         x = task.tensor(rng.random((1, *shape))).requires_grad_()
         n_classes = network.classifier.weights.shape[0]
         start = rng.normal(size=(1, n_classes)) if label is None else np.log(np.clip(label, 1e-6, 1)).reshape(1, -1)
-        free = task.tensor(start).requires_grad_(self.labels is LabelMode.JOINT)
-        fixed = None if self.labels is LabelMode.JOINT else task.tensor(np.array([label], dtype=np.float64))
+        free = task.tensor(start).requires_grad_(self.joint)
+        fixed = None if self.joint else task.tensor(np.array([label], dtype=np.float64))
         optimiser = torch.optim.Adam([x, free] if fixed is None else [x], lr=self.rate)
         drops = [self.iterations * eighths // 8 for eighths in (3, 5, 7)]
         schedule = torch.optim.lr_scheduler.MultiStepLR(optimiser, milestones=drops, gamma=0.1)
@@ -166,7 +155,7 @@ class _Task:
         cost = functional.cross_entropy(self._network.module(x), label)
         parts = self._torch.autograd.grad(cost, list(self._parameters.values()), create_graph=True)
         own = dict(zip(self._parameters, parts, strict=True))
-        loss = self._matching.total_variation * self._variation(x) + self._apart(own)
+        loss = self._apart(own)
         if self._feature is not None and self._matching.feature > 0:
             loss = loss + self._matching.feature * ((self._entered[-1] - self._feature) ** 2).sum()
         return loss
@@ -179,8 +168,3 @@ class _Task:
         product = sum(w * (a * b).sum() for w, a, b in pairs)
         sizes = sum(w * (a * a).sum() for w, a, _ in pairs) * sum(w * (b * b).sum() for w, _, b in pairs)
         return 1 - product / sizes.sqrt()
-
-    def _variation(self, x: Any) -> Any:
-        if x.dim() < 4 or self._matching.total_variation == 0:
-            return 0.0
-        return (x[..., 1:, :] - x[..., :-1, :]).abs().mean() + (x[..., 1:] - x[..., :-1]).abs().mean()

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from labelinf_gradients.recovery.problem import Problem
 
-__all__ = ["Answers", "listing", "turned", "widened"]
+__all__ = ["FIELDS", "Answers", "listing", "turned", "widened"]
 
-_FIELDS = (
+FIELDS = (
     *("labels", "scales", "factors", "residual", "rival", "error", "lightest", "heaviest", "status", "families"),
     *("complete", "chance", "proved"),
 )
@@ -72,11 +72,11 @@ class Answers:
 
     def of(self, rows: NDArray[np.intp]) -> Answers:
         """Return the answers about ``rows``."""
-        return Answers(**{name: getattr(self, name)[rows] for name in _FIELDS}, candidates=self.candidates[rows])
+        return Answers(**{name: getattr(self, name)[rows] for name in FIELDS}, candidates=self.candidates[rows])
 
     def put(self, rows: NDArray[np.intp], other: Answers) -> None:
         """Overwrite the answers about ``rows``, candidates excepted."""
-        for name in _FIELDS:
+        for name in FIELDS:
             getattr(self, name)[rows] = getattr(other, name)
 
     def improve(self, rows: NDArray[np.intp], other: Answers, problem: Problem, precision: GradientPrecision) -> None:

@@ -24,7 +24,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_gradients.recovery.answers import Answers, widened
+from labelinf_gradients.recovery.answers import FIELDS, Answers, widened
 from labelinf_gradients.recovery.candidates import candidate_scales
 from labelinf_gradients.recovery.decide import decide
 from labelinf_gradients.recovery.factor import factor
@@ -175,24 +175,17 @@ def _assembled(
 ) -> Recovery:
     width = max(piece.candidates.shape[1] for piece in pieces)
     candidates = np.concatenate([widened(piece.candidates, width) for piece in pieces])
+    parts: dict[str, Any] = {
+        name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in FIELDS if name != "proved"
+    }
+    parts |= {name: tuple(parts[name]) for name in ("status", "families")}
     return Recovery(
-        labels=np.concatenate([piece.labels for piece in pieces]),
-        scales=np.concatenate([piece.scales for piece in pieces]),
+        **parts,
         directions=directions,
-        status=tuple(np.concatenate([piece.status for piece in pieces])),
-        residual=np.concatenate([piece.residual for piece in pieces]),
-        rival=np.concatenate([piece.rival for piece in pieces]),
-        error=np.concatenate([piece.error for piece in pieces]),
-        lightest=np.concatenate([piece.lightest for piece in pieces]),
-        heaviest=np.concatenate([piece.heaviest for piece in pieces]),
-        families=tuple(np.concatenate([piece.families for piece in pieces])),
         candidates=candidates[:, :, 0],
-        factors=np.concatenate([piece.factors for piece in pieces]),
         candidate_factors=candidates[:, :, 1],
         problem=problem,
         scaled=scaled,
-        complete=np.concatenate([piece.complete for piece in pieces]),
-        chance=np.concatenate([piece.chance for piece in pieces]),
         declared=declared,
     )
 

@@ -26,7 +26,6 @@ from labelinf_gradients.game.gradient import (
     GradientOracle,
     GradientThreat,
     Shared,
-    stages_of,
 )
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -60,7 +59,7 @@ def _set_up(threat: GradientThreat, truth: NDArray[np.intp]) -> tuple[GradientOr
     x = rng.uniform(0, 1, (_KNOWN + 2 * _SAMPLES, _INPUTS))
     classes = np.arange(len(x)) % _CLASSES
     samples = Samples.draw(x[_KNOWN:], classes[_KNOWN:], threat, rng)
-    releases = Client.start(network, threat, rng, stages_of(threat)).releases(samples)
+    releases = Client.start(network, threat, rng).releases(samples)
     known = (x[:_KNOWN], classes[:_KNOWN])
     inputs = samples.inputs if threat.features_public else None
     weights = {f"weights of layer {place}": layer.weights for place, layer in enumerate(network.layers)}

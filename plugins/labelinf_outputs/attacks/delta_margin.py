@@ -5,13 +5,13 @@ record. The paper gives neither alpha nor beta.
 
 The loss is computed with the label that is to be inferred, so the attack reads the answer from its input. Where
 ``p_1 <= 1/2`` it always says 0. Where the label is 0 and ``beta/alpha`` is at least :data:`CERTAIN_RATIO` it is always
-right, whatever the model; where the label is 1 it is right when ``p_1`` exceeds :func:`critical_probability`. On labels
-that the model never saw it scores about 3/4 for a balanced, confident model. It is kept as a baseline and as a test
-of the placebo, which catches it.
+right, whatever the model; where the label is 1 it is right when ``2 p_1 - 1 > -(beta/alpha) ln p_1``. On labels that
+the model never saw it scores about 3/4 for a balanced, confident model. It is kept as a baseline and as a test of the
+placebo, which catches it.
 
 Example:
-    >>> round(CERTAIN_RATIO, 7), round(critical_probability(1.0), 4)
-    (0.3733646, 0.6874)
+    >>> round(CERTAIN_RATIO, 7)
+    0.3733646
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack
 from labelinf_outputs.game.output import OutputOracle, OutputThreat
 
-__all__ = ["CERTAIN_RATIO", "DeltaMargin", "critical_probability", "margin", "scores"]
+__all__ = ["CERTAIN_RATIO", "DeltaMargin", "margin", "scores"]
 
 Floats = NDArray[np.float64]
 
@@ -41,15 +40,6 @@ def margin(probabilities: Floats) -> Floats:
 def scores(probabilities: Floats, losses: Floats, alpha: float, beta: float) -> Floats:
     """Return ``alpha m - beta l``, shape ``(n,)``."""
     return np.asarray(alpha * margin(probabilities) - beta * losses)
-
-
-def critical_probability(ratio: float) -> float:
-    """Return the ``p_1`` above which a label 1 is guessed correctly: ``2 p - 1 = -ratio ln p``.
-
-    Args:
-        ratio: ``beta/alpha``, above 0.
-    """
-    return float(optimize.brentq(lambda p: 2 * p - 1 + ratio * np.log(p), 0.5, 1.0))
 
 
 @attrs.frozen(kw_only=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import needs_references
+from labelinf_outputs.game.memorisation import with_and_without
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, References
 
 __all__ = ["Lira", "log_odds", "log_ratios"]
@@ -51,12 +52,10 @@ def log_ratios(victim: Floats, references: References) -> Floats:
 
 
 def _means(said: Floats, own: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    inside, outside = own.sum(axis=0), (~own).sum(axis=0)
-    with_label = np.where(own, said, 0).sum(axis=0) / np.maximum(inside, 1)
-    without = np.where(own, 0, said).sum(axis=0) / np.maximum(outside, 1)
-    both = (inside > 0) & (outside > 0)
+    with_label, without, inside, outside = with_and_without(said, own)
+    both = inside & outside
     shift = float((with_label - without)[both].mean()) if both.any() else 0.0
-    return np.where(inside > 0, with_label, without + shift), np.where(outside > 0, without, with_label - shift)
+    return np.where(inside, with_label, without + shift), np.where(outside, without, with_label - shift)
 
 
 def _variances(deviations: Floats, used: NDArray[np.bool_]) -> Floats:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import needs_references
+from labelinf_outputs.game.memorisation import with_and_without
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, References
 
 __all__ = ["Rmia", "mean_log_probability"]
@@ -32,10 +33,8 @@ def mean_log_probability(references: References) -> Floats:
     """Return the logarithm of what references say on average, in and out weighing the same, shape ``(n, K)``."""
     said = np.exp(references.log_probabilities)
     own = references.trained[:, :, None] == np.arange(said.shape[2])
-    inside, outside = own.sum(axis=0), (~own).sum(axis=0)
-    with_label = np.where(own, said, 0).sum(axis=0) / np.maximum(inside, 1)
-    without = np.where(own, 0, said).sum(axis=0) / np.maximum(outside, 1)
-    mean = np.where((inside > 0) & (outside > 0), (with_label + without) / 2, said.mean(axis=0))
+    with_label, without, inside, outside = with_and_without(said, own)
+    mean = np.where(inside & outside, (with_label + without) / 2, said.mean(axis=0))
     return np.log(np.maximum(mean, 1e-300))
 
 

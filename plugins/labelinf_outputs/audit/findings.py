@@ -151,7 +151,8 @@ def findings_of(bouts: Sequence[AttackRun], threat: OutputThreat, committed: Com
         committed: What counts.
     """
     beside = [run_trial for run_trial in bouts if run_trial.attack != committed.attack]
-    chances, shams = (_chances(which, threat) for which in ([b.ranked for b in beside], [b.placebo for b in beside]))
+    both = [b.ranked for b in beside], [b.placebo for b in beside]
+    chances, shams = (holm([_chance(item, threat) for item in which]) for which in both)
     found = {
         run_trial.attack: _finding(run_trial, p_chance, p_placebo, _seen(run_trial, p_chance, p_placebo, threat))
         for run_trial, p_chance, p_placebo in zip(beside, chances, shams, strict=True)
@@ -194,11 +195,6 @@ def _seen(run_trial: AttackRun, p_chance: float, p_placebo: float, threat: Outpu
 
 def _void(threat: OutputThreat) -> Observation:
     return Observation.VIEW_REVEALS if threat.view.reveals_label else Observation.LEAKY
-
-
-def _chances(which: Sequence[NDArray[np.bool_]], threat: OutputThreat) -> tuple[float, ...]:
-    """Return the p-values against 1/K, Holm-adjusted."""
-    return holm([_chance(item, threat) for item in which])
 
 
 def _chance(right: NDArray[np.bool_], threat: OutputThreat) -> float:

@@ -13,7 +13,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["memorisation"]
+__all__ = ["memorisation", "with_and_without"]
+
+
+def with_and_without(
+    said: NDArray[np.float64], own: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return means over models that were trained on a label and over the others, and where there are such, ``(m, K)``.
+
+    Args:
+        said: What T models say, shape ``(T, m, K)``.
+        own: Whether each was trained on each label, shape ``(T, m, K)``.
+    """
+    inside, outside = own.sum(axis=0), (~own).sum(axis=0)
+    with_label = np.where(own, said, 0).sum(axis=0) / np.maximum(inside, 1)
+    without = np.where(own, 0, said).sum(axis=0) / np.maximum(outside, 1)
+    return with_label, without, inside > 0, outside > 0
 
 
 def memorisation(probabilities: NDArray[np.float64], trained: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -29,10 +44,8 @@ def memorisation(probabilities: NDArray[np.float64], trained: NDArray[np.intp]) 
         array([0.6])
     """
     own = trained[:, :, None] == np.arange(probabilities.shape[2])
-    inside, outside = own.sum(axis=0), (~own).sum(axis=0)
-    with_label = np.where(own, probabilities, 0).sum(axis=0) / np.maximum(inside, 1)
-    without = np.where(own, 0, probabilities).sum(axis=0) / np.maximum(outside, 1)
-    both = (inside > 0) & (outside > 0)
+    with_label, without, inside, outside = with_and_without(probabilities, own)
+    both = inside & outside
     n_both = both.sum(axis=1)
     total = np.where(both, with_label - without, 0).sum(axis=1)
     return np.asarray(np.divide(total, n_both, out=np.full(n_both.shape, np.nan), where=n_both > 0))

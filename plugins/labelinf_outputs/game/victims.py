@@ -37,7 +37,7 @@ VICTIMS = {
     "dp-logistic": "labelinf_outputs.victims.private:DpLogistic",
 }  #: short names of the models that come with labelinf and with scikit-learn
 
-ANEW = frozenset({*VICTIMS, *VICTIMS.values(), "labelinf_outputs.victims.torch_mlp:TorchMlp"})
+ANEW = frozenset({*VICTIMS, *VICTIMS.values()})
 #: those that forget what others of their kind were trained on; of anybody else's nobody knows
 
 _ANY = "**"

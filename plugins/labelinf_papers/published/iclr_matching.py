@@ -15,7 +15,7 @@ import numpy as np
 
 from labelinf_core.plugin.reproductions import Table
 from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
-from labelinf_gradients.reconstruction.matching import Distance, LabelMode, Matching
+from labelinf_gradients.reconstruction.matching import Distance, Matching
 from labelinf_gradients.reconstruction.quality import likeness, psnr
 from labelinf_gradients.recovery.solver import recover
 from labelinf_papers.published.iclr_victims import Victims, halves
@@ -34,12 +34,12 @@ class Mode:
 
     Attributes:
         label: Which label is given: ``"true"``, ``"ours"``, ``"idlg"`` or nothing.
-        how: ``fixed`` or ``joint``.
+        joint: Whether it is optimised with the input.
         weights: alpha and beta of equation 8: of the last layer's gradient and of the recovered feature.
     """
 
     label: str = ""
-    how: LabelMode = LabelMode.FIXED
+    joint: bool = False
     weights: tuple[float, float] = (1.0, 0.0)
 
 
@@ -47,8 +47,8 @@ MODES = {
     "true label": Mode(label="true"),
     "ours": Mode(label="ours"),
     "iDLG": Mode(label="idlg"),
-    "joint": Mode(how=LabelMode.JOINT),
-    "joint from ours": Mode(label="ours", how=LabelMode.JOINT),
+    "joint": Mode(joint=True),
+    "joint from ours": Mode(label="ours", joint=True),
     "ours, eq. 8": Mode(label="ours", weights=(0.0, 2.0)),
 }
 
@@ -103,7 +103,7 @@ class _Victim:
         network, victims = _trained(self.epochs), Victims.draw(images, self.family)
         matching = Matching(
             distance=distance,
-            labels=mode.how,
+            joint=mode.joint,
             iterations=iterations,
             last_layer=mode.weights[0],
             feature=mode.weights[1],
