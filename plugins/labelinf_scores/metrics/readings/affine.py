@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals, exact
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = ["NEUTRAL", "AffineLogLoss", "D2LogLoss", "WeightedSum"]
 
@@ -152,6 +153,7 @@ class D2LogLoss(AffineLogLoss):
     total: bool = attrs.field(default=False, init=False)
     weights: tuple[float, ...] = attrs.field(default=(), init=False)
     clip: float = attrs.field(default=0.0, init=False)
+    score = scikit_learn("d2_log_loss_score", labels=[0, 1])
 
     def within(self, clip: float) -> D2LogLoss:
         """Return itself: what it is compared with changes with the labels, and nothing is proved of that."""
@@ -160,12 +162,6 @@ class D2LogLoss(AffineLogLoss):
     def sensitivity(self, n_records: int) -> float:
         """Return infinity: nothing is proved."""
         return math.inf
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.d2_log_loss_score``."""
-        from sklearn.metrics import d2_log_loss_score
-
-        return float(d2_log_loss_score(labels, predictions, labels=[0, 1]))
 
     def weighted(self, totals: Totals) -> WeightedSum:
         """Return it as a log-loss over what the class frequencies have."""
