@@ -9,6 +9,7 @@ scikit-learn that computes it.
 from __future__ import annotations
 
 import abc
+import bisect
 import math
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -144,14 +145,7 @@ class ConfusionMetric(ScoredMetric):
 
 def _first(holds: Any, low: int, high: int) -> int:
     """Return the first of ``low .. high`` for which a monotone condition holds; ``high + 1`` when it never does."""
-    high += 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return low + bisect.bisect_left(range(low, high + 1), True, key=holds)
 
 
 @attrs.frozen(kw_only=True)
