@@ -84,6 +84,7 @@ __all__ = ["document", "lines", "scorer"]
 @click.pass_context
 def scorer(
     context: click.Context,
+    /,
     scorer: str,
     labels: str | None,
     column: str,
@@ -93,18 +94,13 @@ def scorer(
     per_day: int,
     teams: int,
     attacks: tuple[str, ...],
-    also: tuple[str, ...],
-    seed: int,
-    timeout: float,
-    metric: str,
     defences: tuple[str, ...],
     target: str,
     gain: float | None,
     max_labels_per_query: float | None,
-    tolerance: float | None,
-    simulations: int,
     as_json: bool,
     blocks: tuple[str, ...],
+    **chosen: Any,
 ) -> None:
     """Attack a scoring function, called as FUNCTION(labels, predictions).
 
@@ -141,16 +137,11 @@ def scorer(
             data,
             builder,
             attacks=attack_list((), attacks, ()),
-            also=also,
             queries=queries,
-            seed=seed,
-            timeout=timeout,
-            metric=metric,
             stages=defences,
             goal=Goal(target=target, gain=gain, most=max_labels_per_query),
-            tolerance=tolerance,
-            simulations=simulations,
             progress=progress,
+            **chosen,
         )
     tell(document(report), lines(report), as_json=as_json)
     context.exit(report.decision.status)

@@ -15,48 +15,30 @@ from collections.abc import Callable
 
 import attrs
 
-from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.detecting_counts import CountPlan, counted, least_step, plan_of
-from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
+from labelinf_scores.attacks.detecting_counts import CountPlan, DetectingCounts, counted, plan_of
+from labelinf_scores.attacks.metric_attack import MetricSession
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.readings import Rows
-from labelinf_scores.metrics.readings.counts import ConfusionMetric
 from labelinf_scores.plans.halving import CountedGroup, Halving, expected
 
 __all__ = ["CountTree", "halve"]
 
 
 @attrs.frozen(kw_only=True)
-class CountTree(MetricAttack):
+class CountTree(DetectingCounts):
     """Recovers all labels by halving groups with known counts."""
 
-    rows = Rows.COUNTS
-    reading_of = "counts of positives, as metrics of the confusion matrix tell them"
+    statement = "M5, M6, M10: labelinf theory, halving groups with known counts"
+
+    def needed(self, threat: ScoreThreat, plan: CountPlan) -> int:
+        """Return N: each query has a column of its own, and every column halves a group or takes fresh records."""
+        return threat.n_records
 
     def too_coarse(self, threat: ScoreThreat) -> str:
         """A count must stand out from the error, and what is fixed beforehand must take longer."""
         plan = plan_of(threat)
-        if plan is None:
-            return "one label does not stand out from the error of the score"
-        return "" if _queries(threat, plan) < plan.queries else "nothing is gained by heeding counts"
-
-    def promised(self, threat: ScoreThreat) -> Promise | None:
-        """Every label, when the smallest step of the link exceeds twice the error, and nothing ends the game.
-
-        No more queries are asked than there are records: each has a column of its own, and every column halves a
-        group or takes fresh records.
-        """
-        plan, metric = plan_of(threat), threat.metric
-        if plan is None or not isinstance(metric, ConfusionMetric):
-            return None
-        return Promise(
-            survives=float(least_step(metric, threat.totals, plan.largest) / 2),
-            present=float(released(threat).noise + metric.error_bound(threat.totals)),
-            statement="M5, M6, M10: labelinf theory, halving groups with known counts",
-            conditions=CONDITIONS,
-            proved=metric.steps_at_ends and threat.facts.intact and threat.allows(threat.n_records),
-            strict=True,
-        )
+        if plan is None or _queries(threat, plan) < plan.queries:
+            return super().too_coarse(threat)
+        return "nothing is gained by heeding counts"
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return the labels over the queries that labels in some random order take."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -69,6 +70,11 @@ class DetectingCounts(MetricAttack):
 
     rows = Rows.COUNTS
     reading_of = "counts of positives, as metrics of the confusion matrix tell them"
+    statement: ClassVar[str] = "M5, M6, M8: labelinf theory, counting through a monotone link"
+
+    def needed(self, threat: ScoreThreat, plan: CountPlan) -> int:
+        """Return the queries within which every label comes out."""
+        return plan.queries
 
     def too_coarse(self, threat: ScoreThreat) -> str:
         """A count must stand out from the error, in small sets at least."""
@@ -82,9 +88,9 @@ class DetectingCounts(MetricAttack):
         return Promise(
             survives=float(least_step(metric, threat.totals, plan.largest) / 2),
             present=float(released(threat).noise + metric.error_bound(threat.totals)),
-            statement="M5, M6, M8: labelinf theory, counting through a monotone link",
+            statement=self.statement,
             conditions=CONDITIONS,
-            proved=metric.steps_at_ends and threat.facts.intact and threat.allows(plan.queries),
+            proved=metric.steps_at_ends and threat.facts.intact and threat.allows(self.needed(threat, plan)),
             strict=True,
         )
 

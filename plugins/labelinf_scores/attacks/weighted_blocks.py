@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from labelinf_scores.attacks.metric_attack import MetricAttack, MetricSession, released
 from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
-from labelinf_scores.metrics.readings.affine import AffineLogLoss
-from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+from labelinf_scores.metrics.readings.affine import NEUTRAL, AffineLogLoss, WeightedSum
 
 __all__ = ["WeightedBlocks"]
 
@@ -36,7 +35,7 @@ class WeightedBlocks(MetricAttack):
 
     def reads(self, metric: ScoredMetric | None) -> bool:
         """Weighted log-losses only; others are read by the attacks on losses."""
-        return isinstance(metric, (WeightedLogLoss, AffineLogLoss))
+        return isinstance(metric, AffineLogLoss)
 
     def play(self, board: MetricSession) -> None:
         """Ask about blocks, and about what they leave record by record."""
@@ -45,14 +44,13 @@ class WeightedBlocks(MetricAttack):
 
     def _blocks(self, board: MetricSession) -> None:
         """Ask block after block; what a block does not tell goes to the end of the line, and is asked about in less."""
-        metric, widest = _metric(board), _widest(board)
-        weights = np.array(metric.weights)
+        weights, widest = _sum(board).weights, _widest(board)
         heavy = [int(i) for i in np.argsort(-np.abs(weights)) if abs(weights[i]) * widest > 2 * _step(board, 1)]
         line, size, tries = heavy, len(heavy), 0
         while line:
             block, gaps = _block(board, np.array(line), weights, size)
-            predictions = np.full(board.labels.size, metric.neutral)
-            predictions[block] = metric.predictions(gaps)
+            predictions = np.full(board.labels.size, NEUTRAL)
+            predictions[block] = 1 / (1 + np.exp(gaps))  # under which label 1 costs so much more
             told = board.ask(predictions, block)
             if told is None:
                 return
@@ -78,16 +76,16 @@ class WeightedBlocks(MetricAttack):
 
     def _sides(self, board: MetricSession) -> None:
         """Ask about every record that is left, sure of one label and then of the other."""
-        metric, widest = _metric(board), _widest(board)
-        noise = 2 * _SPARE * float(released(board.oracle.threat).noise) + 1e-12 * (1 + abs(metric.level))
-        sure = metric.predictions(np.array([-widest, widest]))
-        for record in sorted(board.unknown.tolist(), key=lambda i: -abs(metric.weights[i])):
-            weight = metric.weights[record]
-            if abs(weight) <= 2 * metric.error or abs(weight) * widest <= noise or metric.ratio <= 0:
+        sums, widest = _sum(board), _widest(board)
+        noise = 2 * _SPARE * float(released(board.oracle.threat).noise) + 1e-12 * (1 + abs(sums.level))
+        sure = 1 / (1 + np.exp([-widest, widest]))
+        for record in sorted(board.unknown.tolist(), key=lambda i: -abs(sums.weights[i])):
+            weight = float(sums.weights[record])
+            if abs(weight) <= 2 * sums.error or abs(weight) * widest <= noise:
                 return
             answers = []
             for prediction in sure:
-                predictions = np.full(board.labels.size, metric.neutral)
+                predictions = np.full(board.labels.size, NEUTRAL)
                 predictions[record] = prediction
                 answers.append(float(board.oracle.query(predictions)))
             apart = (answers[1] - answers[0]) * math.copysign(1.0, weight)
@@ -101,19 +99,17 @@ def _widest(board: MetricSession) -> float:
     return min(_WIDEST, math.log((1 - clip) / clip)) if clip else _WIDEST
 
 
-def _metric(board: MetricSession) -> WeightedLogLoss:
-    if isinstance(board.metric, AffineLogLoss):
-        return board.metric.weighted(board.totals)
-    if not isinstance(board.metric, WeightedLogLoss):
+def _sum(board: MetricSession) -> WeightedSum:
+    if not isinstance(board.metric, AffineLogLoss):
         raise TypeError("weighted log-losses are read by this attack alone")
-    return board.metric
+    return board.metric.weighted(board.totals)
 
 
 def _step(board: MetricSession, size: int) -> float:
     """Return how far apart the sums of a block must lie."""
     noise = float(released(board.oracle.threat).noise)
-    metric = _metric(board)
-    off = metric.error * (2 * _widest(board) + size) + metric.level_error + 1e-13 * (1 + abs(metric.level))
+    sums = _sum(board)
+    off = sums.error * (2 * _widest(board) + size + 1) + 1e-13 * (1 + abs(sums.level))
     return 2 * _SPARE * (noise + off)
 
 

@@ -42,15 +42,13 @@ __all__ = ["grader"]
 @click.pass_context
 def grader(
     context: click.Context,
+    /,
     grader: str,
     solution: Path | None,
     sample: Path | None,
     targets: tuple[str, ...],
-    queries: int,
-    simulations: int,
-    tolerance: float,
-    seed: int,
     as_json: bool,
+    **chosen: Any,
 ) -> None:
     """Attack a grader over your own tables: how many private labels do its answers give away?
 
@@ -76,7 +74,7 @@ def grader(
             f"{option} FILE is missing: {grader} scores two tables; name them, or a folder that holds all."
         )
     table = HostTable.read(_function(grader), solution, sample, targets)
-    report = audited_grader(grader, table, queries=queries, seed=seed, simulations=simulations, tolerance=tolerance)
+    report = audited_grader(grader, table, **chosen)
     tell(_document(report), _lines(report), as_json=as_json)
     context.exit(report.decision.status)
 

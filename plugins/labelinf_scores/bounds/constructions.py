@@ -29,6 +29,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import is_open, score_threat
 from labelinf_scores.constructions.conway_guy import conway_guy_sequence
+from labelinf_scores.constructions.loss_rows import room_of_proper_rows
 from labelinf_scores.constructions.powers import units
 from labelinf_scores.constructions.primes import first_primes, prime_product
 from labelinf_scores.game.threat import ScoreThreat
@@ -52,13 +53,7 @@ def normalised_span(span: float, n_classes: int) -> float:
     """
     if n_classes == 2:
         return span
-    deepest = span + math.log1p(math.exp(-span))  # -ln c
-    low, high = 0.0, deepest
-    for _ in range(60):
-        middle = (low + high) / 2
-        total = math.fsum(math.exp(-k * middle / (n_classes - 1)) for k in range(n_classes))
-        low, high = (middle, high) if middle + math.log(total) <= deepest else (low, middle)
-    return low
+    return max(0.0, room_of_proper_rows(span + math.log1p(math.exp(-span)), n_classes))  # -ln c
 
 
 def tau_powers(span: float, n_records: int, n_labels: int, n_classes: int = 2, *, base: float = math.e) -> float:

@@ -25,6 +25,7 @@ Example:
 
 from __future__ import annotations
 
+import bisect
 import functools
 from typing import TYPE_CHECKING
 
@@ -54,14 +55,7 @@ def n_columns(n_queries: int) -> int:
 
 def queries_needed(n_labels: int, extra_per_query: int = 0) -> int:
     """Return the least q with ``C(q) + q * extra_per_query >= n_labels``."""
-    low, high = 0, max(n_labels, 1)
-    while low < high:
-        middle = (low + high) // 2
-        if n_columns(middle) + middle * extra_per_query >= n_labels:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return bisect.bisect_left(range(max(n_labels, 1)), n_labels, key=lambda q: n_columns(q) + q * extra_per_query)
 
 
 def detecting_row(n_queries: int, row: int) -> NDArray[np.int8]:

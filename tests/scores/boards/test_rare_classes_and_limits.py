@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -17,12 +19,12 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bundled import load_bunch
-from labelinf_scores.attacks.totals import positives
 from labelinf_scores.bounds.metric_limits import fewest_queries
 from labelinf_scores.constructions.mixed_sets import SetColumns, layout
 from labelinf_scores.decoders.moebius import decode_columns
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.two_values import counter
 from labelinf_scores.plans.halving import Halving
 
 BUILDER = Builder(Host.load())
@@ -31,6 +33,38 @@ BUILDER = Builder(Host.load())
 def metric_of(name: str) -> ScoredMetric:
     built: ScoredMetric = BUILDER.build(Kind.METRIC, name, "test")
     return built.of_classes(2)
+
+
+def positives(
+    metric: ScoredMetric, n_records: int, ask: Callable[[np.ndarray], float], released: Released
+) -> tuple[int, int] | None:
+    """Return how many labels are positive, as answers alone tell it, and how many queries that took (M4).
+
+    Everybody predicted positive, one metric says P; one record alone, another says P and that record's label; for
+    recall and its like one record after another is predicted positive. None where the answers do not tell.
+    """
+    link = counter(metric)
+    if link is None:
+        return None
+    boards = [Totals.binary(n_records=n_records, n_positive=positive) for positive in range(1, n_records)]
+
+    def fitting(size: int, score: Fraction) -> Iterator[int]:
+        """Yield the numbers of positives for which some count among so many records has this score."""
+        for totals in boards:
+            low, high = released.interval(score, link.rounding(totals) * max(Fraction(1), abs(score)))
+            counts = range(max(0, size - totals.n_negative), min(size, totals.n_positive) + 1)
+            if any(low <= link.link(count, size, totals) <= high for count in counts):
+                yield totals.n_positive
+
+    everybody = set(fitting(n_records, Fraction(float(ask(np.ones(n_records))))))
+    if len(everybody) == 1:
+        return everybody.pop(), 1
+    for record in range(n_records):
+        alone = np.eye(1, n_records, record)[0]
+        everybody &= set(fitting(1, Fraction(float(ask(alone)))))
+        if len(everybody) <= 1:
+            return (everybody.pop(), record + 2) if everybody else None
+    return None
 
 
 def play(metric: str, labels: np.ndarray, budget: int = 0, *defences: str) -> tuple[Outcome, bool]:

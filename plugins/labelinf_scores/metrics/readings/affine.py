@@ -15,17 +15,34 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
-from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals, exact
+from labelinf_scores.metrics.readings.library import scikit_learn
 
-__all__ = ["AffineLogLoss", "D2LogLoss"]
+__all__ = ["NEUTRAL", "AffineLogLoss", "D2LogLoss", "WeightedSum"]
 
+NEUTRAL = 0.5  #: the prediction under which both labels cost the same
 _CLIP = float(np.finfo(np.float64).eps)  # scikit-learn's, of doubles
 _SPARE = 8 * float(UNIT)  # relative error of a weight
+_SCALE = 60
 
 
 def _floats(given: Iterable[float]) -> tuple[float, ...]:
     return tuple(map(float, given))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class WeightedSum:
+    """What a score is: a level, and what every record costs beyond the neutral prediction times its weight.
+
+    Attributes:
+        weights: What every record's cost counts for, sign and base included, shape ``(n_records,)``.
+        level: The score of the neutral prediction everywhere.
+        error: How far a weight, and the level, may be off.
+    """
+
+    weights: Floats
+    level: float
+    error: float
 
 
 @attrs.frozen(kw_only=True)
@@ -98,23 +115,32 @@ class AffineLogLoss(ScoredMetric):
         return "" if values.min() >= 0 and values.max() <= 1 else "predictions must be probabilities."
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
-        """Return what the weighted sum tells that it is.
+        """Return an interval for the weighted costs beyond the level, in units of ``2**-60``.
 
         Raises:
             ValueError: The predictions cannot be scored.
         """
         if fault := self.fault(predictions, totals.n_records):
             raise ValueError(fault.rstrip("."))
-        clip = max(_CLIP, self.clip)
-        return self.weighted(totals).reading(np.clip(predictions, clip, 1 - clip), score, totals, released)
+        clip, sums = max(_CLIP, self.clip), self.weighted(totals)
+        predictions = np.clip(predictions, clip, 1 - clip)
+        apart = np.stack([-np.log1p(-predictions), -np.log(predictions)], axis=1) - math.log(2)
+        apart[predictions == NEUTRAL] = 0.0
+        low, high = (end - Fraction(sums.level) for end in released.interval(score, Fraction(0)))
+        sizes = float(np.abs(apart).max(axis=1).sum())
+        # The weights and the level; the scorer's own sum, and the costs here and there, in doubles.
+        arithmetic = 4 * (totals.n_records + 16) * float(UNIT) * (1 + abs(sums.level) + abs(float(score)))
+        slack = Fraction(sums.error * (sizes + 1) + arithmetic) * 2**_SCALE + 2
+        table = np.stack([exact(sums.weights * apart[:, k], _SCALE) for k in (0, 1)], axis=1)
+        return Reading(coefficients=table, low=low * 2**_SCALE - slack, high=high * 2**_SCALE + slack)
 
-    def weighted(self, totals: Totals) -> WeightedLogLoss:
+    def weighted(self, totals: Totals) -> WeightedSum:
         """Return it as a weighted sum beyond a level."""
         heavy = np.array(self.weights or (1.0,) * totals.n_records)
         share = self.factor * (heavy if self.total else heavy / heavy.sum())
         level = self.offset + float(share.sum()) * math.log(2)
         error = _SPARE * (float(np.abs(share).max()) + abs(self.offset) + abs(level))
-        return WeightedLogLoss(weights=tuple(share.tolist()), level=level, error=error, level_error=error)
+        return WeightedSum(weights=share, level=level, error=error)
 
 
 @attrs.frozen(kw_only=True)
@@ -127,6 +153,7 @@ class D2LogLoss(AffineLogLoss):
     total: bool = attrs.field(default=False, init=False)
     weights: tuple[float, ...] = attrs.field(default=(), init=False)
     clip: float = attrs.field(default=0.0, init=False)
+    score = scikit_learn("d2_log_loss_score", labels=[0, 1])
 
     def within(self, clip: float) -> D2LogLoss:
         """Return itself: what it is compared with changes with the labels, and nothing is proved of that."""
@@ -136,16 +163,9 @@ class D2LogLoss(AffineLogLoss):
         """Return infinity: nothing is proved."""
         return math.inf
 
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.d2_log_loss_score``."""
-        from sklearn.metrics import d2_log_loss_score
-
-        return float(d2_log_loss_score(labels, predictions, labels=[0, 1]))
-
-    def weighted(self, totals: Totals) -> WeightedLogLoss:
+    def weighted(self, totals: Totals) -> WeightedSum:
         """Return it as a log-loss over what the class frequencies have."""
         shares = [count / totals.n_records for count in totals.counts]
         blind = -sum(share * math.log(share) for share in shares)
         plain = AffineLogLoss(factor=-1 / blind, offset=1.0).weighted(totals)
-        off = (totals.n_records + 16) * plain.error
-        return attrs.evolve(plain, error=off, level_error=off)
+        return attrs.evolve(plain, error=(totals.n_records + 16) * plain.error)

@@ -230,6 +230,7 @@ class ScoredMetric(Metric, abc.ABC):
         sums: Whether one sum over the records says all that an answer does; otherwise :meth:`fits` says more.
         of_values: Whether labels count as what their classes stand for, and not as 0, 1, ..., K - 1.
         named: Whether it is a metric that somebody knows, and not a function that agrees with none.
+        extent: How far apart two scores are at most, where one label may move them as far; infinity: nothing is proved.
     """
 
     rows: ClassVar[Rows]
@@ -240,6 +241,7 @@ class ScoredMetric(Metric, abc.ABC):
     columns: ClassVar[bool] = False
     sums: ClassVar[bool] = True
     named: ClassVar[bool] = True
+    extent: ClassVar[float] = math.inf
 
     @abc.abstractmethod
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
@@ -309,9 +311,9 @@ class ScoredMetric(Metric, abc.ABC):
     def sensitivity(self, n_records: int) -> float:
         """Return the most by which one label can move the score, whatever the query and whatever all labels are.
 
-        Empty classes included, as neighbours of label-DP may have them; infinity, the default, where nothing is proved.
+        Empty classes included, as neighbours of label-DP may have them; by default :attr:`extent`.
         """
-        return float("inf")
+        return self.extent
 
     def moved(self, n_records: int, width: float) -> float:
         """Return the same where all predictions and values lie in a range of this width; by default the same."""

@@ -28,6 +28,7 @@ from labelinf_scores.metrics.readings.base import (
     Totals,
     no_classes,
 )
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = [
     "ClassAccuracy",
@@ -48,6 +49,7 @@ class ClassMetric(ScoredMetric):
 
     rows = Rows.CLASSES
     two_classes = False
+    extent = 1.0
 
     @abc.abstractmethod
     def weights(self, sizes: Sequence[int], totals: Totals) -> list[Fraction]:
@@ -69,10 +71,6 @@ class ClassMetric(ScoredMetric):
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return the library's own score."""
         return float(self.library(labels, predictions.astype(np.intp)))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range."""
-        return 1.0
 
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``; they must be classes."""
@@ -107,15 +105,11 @@ class ClassMetric(ScoredMetric):
 class ClassAccuracy(ClassMetric):
     """The share of records predicted right."""
 
+    library = scikit_learn("accuracy_score")
+
     def weights(self, sizes: Sequence[int], totals: Totals) -> list[Fraction]:
         """Return ``1 / N`` for all."""
         return [Fraction(1, totals.n_records)] * len(sizes)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.accuracy_score``."""
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(labels, hard))
 
     def sensitivity(self, n_records: int) -> float:
         """Return ``1 / N``, whatever the query."""
@@ -131,44 +125,31 @@ class ClassError(ClassAccuracy):
     """The share of records predicted wrong."""
 
     higher = False
+    library = scikit_learn("zero_one_loss")
 
     def statistic(self, score: Fraction, sizes: Sequence[int], totals: Totals) -> Fraction:
         """Return the accuracy."""
         return 1 - score
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.zero_one_loss``."""
-        from sklearn.metrics import zero_one_loss
-
-        return float(zero_one_loss(labels, hard))
 
 
 @attrs.frozen(kw_only=True)
 class MicroF1(ClassAccuracy):
     """The F1 of all classes counted together: of one label each, the accuracy."""
 
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.f1_score``, averaged over records."""
-        from sklearn.metrics import f1_score
-
-        return float(f1_score(labels, hard, average="micro", zero_division=0))
+    library = scikit_learn("f1_score", average="micro", zero_division=0)
 
 
 @attrs.frozen(kw_only=True)
 class ClassKappa(ClassAccuracy):
     """Agreement beyond chance, no class nearer to another (M29)."""
 
+    library = scikit_learn("cohen_kappa_score")
+
     def statistic(self, score: Fraction, sizes: Sequence[int], totals: Totals) -> Fraction:
         """Return the accuracy: ``kappa (1 - chance) + chance``."""
         agreed = sum(s * n for s, n in zip(sizes, totals.counts, strict=True))
         chance = Fraction(agreed, totals.n_records**2)
         return score * (1 - chance) + chance
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.cohen_kappa_score``."""
-        from sklearn.metrics import cohen_kappa_score
-
-        return float(cohen_kappa_score(labels, hard))
 
     def sensitivity(self, n_records: int) -> float:
         """Return the whole range, -1 to 1."""
@@ -178,6 +159,8 @@ class ClassKappa(ClassAccuracy):
 @attrs.frozen(kw_only=True)
 class ClassMatthews(ClassAccuracy):
     """The correlation of labels and predictions, of any number of classes (M29)."""
+
+    library = scikit_learn("matthews_corrcoef")
 
     def statistic(self, score: Fraction, sizes: Sequence[int], totals: Totals) -> Fraction:
         """Return the accuracy, to ``2**-80``: the denominator is a square root.
@@ -189,12 +172,6 @@ class ClassMatthews(ClassAccuracy):
         below = (n * n - sum(s * s for s in sizes)) * (n * n - sum(k * k for k in totals.counts))
         root = Fraction(math.isqrt(below << 160), 2**80)
         return (score * root + agreed) / n**2
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.matthews_corrcoef``."""
-        from sklearn.metrics import matthews_corrcoef
-
-        return float(matthews_corrcoef(labels, hard))
 
     def sensitivity(self, n_records: int) -> float:
         """Return the whole range, -1 to 1."""
@@ -221,30 +198,22 @@ class ClassBalancedAccuracy(ClassMetric):
 class MacroF1(ClassMetric):
     """The plain mean of the classes' F1 (M30): its answers are counters of several classes at once."""
 
+    library = scikit_learn("f1_score", average="macro", zero_division=0)
+
     def weights(self, sizes: Sequence[int], totals: Totals) -> list[Fraction]:
         """Return ``2 / (K (s_k + n_k))``, K of the classes that occur."""
         both = [s + n for s, n in zip(sizes, totals.counts, strict=True)]
         present = sum(size > 0 for size in both)
         return [Fraction(2, present * size) if size else Fraction(0) for size in both]
 
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.f1_score``, averaged over classes."""
-        from sklearn.metrics import f1_score
-
-        return float(f1_score(labels, hard, average="macro", zero_division=0))
-
 
 @attrs.frozen(kw_only=True)
 class WeightedF1(ClassMetric):
     """The mean of the classes' F1 by their shares of the labels."""
 
+    library = scikit_learn("f1_score", average="weighted", zero_division=0)
+
     def weights(self, sizes: Sequence[int], totals: Totals) -> list[Fraction]:
         """Return ``2 n_k / (N (s_k + n_k))``."""
         both = zip(sizes, totals.counts, strict=True)
         return [Fraction(2 * n, totals.n_records * (s + n)) if s + n else Fraction(0) for s, n in both]
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.f1_score``, averaged over classes by their shares."""
-        from sklearn.metrics import f1_score
-
-        return float(f1_score(labels, hard, average="weighted", zero_division=0))

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.library import scikit_learn
 from labelinf_scores.metrics.readings.ranks import RocAuc, doubled_midranks
 
 __all__ = ["MacroAuc", "PairwiseAuc"]
@@ -32,21 +33,12 @@ class MacroAuc(ScoredMetric):
     ties = RocAuc.ties
     two_classes = False
     columns = True
-    against: ClassVar[str] = "ovr"
+    score = scikit_learn("roc_auc_score", multi_class="ovr", average="macro")
+    extent = 1.0  # a class may be empty
 
     def of_classes(self, n_classes: int) -> ScoredMetric:
         """Return the AUC where there are two classes."""
         return RocAuc() if n_classes == 2 else self
-
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.roc_auc_score``."""
-        from sklearn.metrics import roc_auc_score
-
-        return float(roc_auc_score(labels, predictions, multi_class=self.against, average="macro"))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return 1, the whole range: a class may be empty."""
-        return 1.0
 
     def weight(self, k: int, b: int, totals: Totals) -> Fraction:
         """Return what a record of class k above one of class b in column k is worth."""
@@ -133,7 +125,7 @@ class PairwiseAuc(MacroAuc):
     """The mean over the pairs of classes of the AUC of one against the other, each in its own column."""
 
     sums = False
-    against: ClassVar[str] = "ovo"
+    score = scikit_learn("roc_auc_score", multi_class="ovo", average="macro")
 
     def weight(self, k: int, b: int, totals: Totals) -> Fraction:
         """Return what a record of class k above one of class b in column k is worth."""

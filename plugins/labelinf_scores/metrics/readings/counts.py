@@ -9,6 +9,7 @@ scikit-learn that computes it.
 from __future__ import annotations
 
 import abc
+import bisect
 import math
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings import classes
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = [
     "F1",
@@ -60,6 +62,7 @@ class ConfusionMetric(ScoredMetric):
     steps_at_ends: ClassVar[bool] = False
     threshold: ClassVar[float] = 0.5
     of_many: ClassVar[type[classes.ClassMetric] | None] = None
+    extent = 1.0  # with a class that may be empty, one label decides most ratios
 
     def of_classes(self, n_classes: int) -> ScoredMetric:
         """Return this metric, or what goes by its name of more than two classes."""
@@ -76,10 +79,6 @@ class ConfusionMetric(ScoredMetric):
     def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
         """Return the library's own score of the predictions at the threshold."""
         return float(self.library(labels, (predictions >= self.threshold).astype(np.intp)))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range, 0 to 1: with a class that may be empty, one label decides most ratios."""
-        return 1.0
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return the interval of the number of true positives.
@@ -146,14 +145,7 @@ class ConfusionMetric(ScoredMetric):
 
 def _first(holds: Any, low: int, high: int) -> int:
     """Return the first of ``low .. high`` for which a monotone condition holds; ``high + 1`` when it never does."""
-    high += 1
-    while low < high:
-        middle = (low + high) // 2
-        if holds(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return low + bisect.bisect_left(range(low, high + 1), True, key=holds)
 
 
 @attrs.frozen(kw_only=True)
@@ -162,16 +154,11 @@ class Accuracy(ConfusionMetric):
 
     steps_at_ends = True
     of_many = classes.ClassAccuracy
+    library = scikit_learn("accuracy_score")
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(n - s + 2a) / N``."""
         return Fraction(totals.n_negative - s + 2 * a, totals.n_records)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.accuracy_score``."""
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(labels, hard))
 
     def sensitivity(self, n_records: int) -> float:
         """Return ``1 / N``, whatever the query."""
@@ -184,16 +171,11 @@ class ErrorRate(Accuracy):
 
     higher = False
     of_many = classes.ClassError
+    library = scikit_learn("zero_one_loss")
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return one minus the accuracy."""
         return 1 - Fraction(totals.n_negative - s + 2 * a, totals.n_records)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.zero_one_loss``."""
-        from sklearn.metrics import zero_one_loss
-
-        return float(zero_one_loss(labels, hard))
 
 
 @attrs.frozen(kw_only=True)
@@ -201,16 +183,11 @@ class Precision(ConfusionMetric):
     """The share of positives among those predicted positive."""
 
     steps_at_ends = True
+    library = scikit_learn("precision_score", zero_division=0)
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``a / s``."""
         return _ratio(a, s)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.precision_score``."""
-        from sklearn.metrics import precision_score
-
-        return float(precision_score(labels, hard, zero_division=0))
 
 
 @attrs.frozen(kw_only=True)
@@ -223,9 +200,7 @@ class Lift(Precision):
 
     def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
         """Return scikit-learn's precision over the mean label."""
-        from sklearn.metrics import precision_score
-
-        return float(precision_score(labels, hard, zero_division=0) / labels.mean())
+        return float(super().library(labels, hard) / labels.mean())
 
     def sensitivity(self, n_records: int) -> float:
         """Return N: one positive alone on top is a lift of N."""
@@ -237,16 +212,11 @@ class Recall(ConfusionMetric):
     """The share of positives that are predicted positive."""
 
     steps_at_ends = True
+    library = scikit_learn("recall_score", zero_division=0)
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``a / P``."""
         return Fraction(a, totals.n_positive)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.recall_score``."""
-        from sklearn.metrics import recall_score
-
-        return float(recall_score(labels, hard, zero_division=0))
 
 
 @attrs.frozen(kw_only=True)
@@ -254,16 +224,11 @@ class Specificity(ConfusionMetric):
     """The share of negatives that are predicted negative."""
 
     steps_at_ends = True
+    library = scikit_learn("recall_score", pos_label=0, zero_division=0)
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(n - s + a) / n``."""
         return Fraction(totals.n_negative - s + a, totals.n_negative)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.recall_score`` of class 0."""
-        from sklearn.metrics import recall_score
-
-        return float(recall_score(labels, hard, pos_label=0, zero_division=0))
 
 
 @attrs.frozen(kw_only=True)
@@ -272,17 +237,12 @@ class BalancedAccuracy(ConfusionMetric):
 
     steps_at_ends = True
     of_many: ClassVar[type[classes.ClassMetric] | None] = classes.ClassBalancedAccuracy
+    library = scikit_learn("balanced_accuracy_score")
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(a / P + (n - s + a) / n) / 2``."""
         right = Fraction(totals.n_negative - s + a, totals.n_negative)
         return (Fraction(a, totals.n_positive) + right) / 2
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.balanced_accuracy_score``."""
-        from sklearn.metrics import balanced_accuracy_score
-
-        return float(balanced_accuracy_score(labels, hard))
 
 
 @attrs.frozen(kw_only=True)
@@ -290,21 +250,13 @@ class Youden(BalancedAccuracy):
     """Recall plus specificity minus one: balanced accuracy, adjusted for chance."""
 
     of_many = None
+    library = scikit_learn("balanced_accuracy_score", adjusted=True)
+    extent = 2.0
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return twice the balanced accuracy minus one."""
         right = Fraction(totals.n_negative - s + a, totals.n_negative)
         return Fraction(a, totals.n_positive) + right - 1
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.balanced_accuracy_score``, adjusted."""
-        from sklearn.metrics import balanced_accuracy_score
-
-        return float(balanced_accuracy_score(labels, hard, adjusted=True))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range, -1 to 1."""
-        return 2.0
 
 
 @attrs.frozen(kw_only=True)
@@ -349,16 +301,11 @@ class Jaccard(ConfusionMetric):
     """True positives over all that are positive or predicted so."""
 
     steps_at_ends = True
+    library = scikit_learn("jaccard_score", zero_division=0)
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``a / (s + P - a)``."""
         return _ratio(a, s + totals.n_positive - a)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.jaccard_score``."""
-        from sklearn.metrics import jaccard_score
-
-        return float(jaccard_score(labels, hard, zero_division=0))
 
 
 @attrs.frozen(kw_only=True)
@@ -367,22 +314,14 @@ class CohenKappa(ConfusionMetric):
 
     steps_at_ends = True
     of_many = classes.ClassKappa
+    library = scikit_learn("cohen_kappa_score", labels=[0, 1])
+    extent = 2.0
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(accuracy - chance) / (1 - chance)``."""
         n = totals.n_records
         chance = Fraction(s * totals.n_positive + (n - s) * totals.n_negative, n * n)
         return _ratio(Fraction(totals.n_negative - s + 2 * a, n) - chance, 1 - chance)
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.cohen_kappa_score``."""
-        from sklearn.metrics import cohen_kappa_score
-
-        return float(cohen_kappa_score(labels, hard, labels=[0, 1]))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range, -1 to 1."""
-        return 2.0
 
 
 @attrs.frozen(kw_only=True)
@@ -391,6 +330,8 @@ class Matthews(ConfusionMetric):
 
     steps_at_ends = True
     of_many = classes.ClassMatthews
+    library = scikit_learn("matthews_corrcoef")
+    extent = 2.0
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return the coefficient to 2**-80: its denominator is a square root."""
@@ -401,13 +342,3 @@ class Matthews(ConfusionMetric):
             return Fraction(0)
         root = Fraction(math.isqrt((top * top << 160) // below), 2**80)
         return root if top >= 0 else -root
-
-    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
-        """Return ``sklearn.metrics.matthews_corrcoef``."""
-        from sklearn.metrics import matthews_corrcoef
-
-        return float(matthews_corrcoef(labels, hard))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range, -1 to 1."""
-        return 2.0

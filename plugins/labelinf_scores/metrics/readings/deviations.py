@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.library import scikit_learn
 from labelinf_scores.metrics.readings.squares import pairwise, whole
 
 __all__ = ["D2AbsoluteError", "Deviations", "MeanAbsoluteError", "PinballLoss"]
@@ -105,15 +106,11 @@ class Deviations(ScoredMetric):
 class MeanAbsoluteError(Deviations):
     """The mean absolute error."""
 
+    score = scikit_learn("mean_absolute_error")
+
     def moved(self, n_records: int, width: float) -> float:
         """Return ``V / N`` (M37, corrected)."""
         return width / n_records
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.mean_absolute_error``."""
-        from sklearn.metrics import mean_absolute_error
-
-        return float(mean_absolute_error(labels, predictions))
 
 
 @attrs.frozen(kw_only=True)
@@ -155,12 +152,7 @@ class D2AbsoluteError(Deviations):
     """One minus the share of the absolute deviations from the median that is left."""
 
     higher = True
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.d2_absolute_error_score``."""
-        from sklearn.metrics import d2_absolute_error_score
-
-        return float(d2_absolute_error_score(labels, predictions))
+    score = scikit_learn("d2_absolute_error_score")
 
     def error(self, size: Fraction, totals: Totals) -> Fraction:
         """Two sums of deviations, the median within the second, a quotient and a difference."""

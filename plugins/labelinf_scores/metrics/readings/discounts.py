@@ -65,16 +65,13 @@ class Ndcg(ScoredMetric):
     rows = Rows.DISCOUNTS
     ties = "averaged: equal predictions share the mean discount of their ranks, as scikit-learn does by default"
     k: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    extent = 1.0  # the only positive may be the first or count for nothing
 
     def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
         """Return ``sklearn.metrics.ndcg_score``."""
         from sklearn.metrics import ndcg_score
 
         return float(ndcg_score(labels[None], predictions[None], k=self.k or None))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return 1, the whole range: the only positive may be the first or count for nothing."""
-        return 1.0
 
     def ideal(self, totals: Totals) -> Fraction:
         """Return ``I_P``, to ``P`` units of ``2**-80``."""

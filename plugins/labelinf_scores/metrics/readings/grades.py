@@ -49,10 +49,6 @@ class QuadraticKappa(ScoredMetric):
         classes = np.arange(int(max(labels.max(), hard.max())) + 1)
         return float(cohen_kappa_score(labels, hard, labels=classes, weights=self.weighing))
 
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range, of which nothing narrower is proved."""
-        return float("inf")
-
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``; they must be classes."""
         values = np.asarray(predictions)

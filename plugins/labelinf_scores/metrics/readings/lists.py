@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.average_precision import between_sums
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = ["AveragePrecision", "ReciprocalRank", "average_precision"]
 
@@ -43,16 +44,8 @@ class AveragePrecision(ScoredMetric):
     rows = Rows.PRECISIONS
     sums = False
     ties = "one threshold: tied records share the precision at the end of their group, as scikit-learn treats them"
-
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.average_precision_score``."""
-        from sklearn.metrics import average_precision_score
-
-        return float(average_precision_score(labels, predictions))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return 1, the whole range: the only positive may be the first or the last, or there may be none."""
-        return 1.0
+    score = scikit_learn("average_precision_score")
+    extent = 1.0  # the only positive may be the first or the last, or there may be none
 
     def floor(self, totals: Totals) -> float:
         """Return ``n / (2 P N)``: one record above all others, which are tied."""
@@ -110,6 +103,7 @@ class ReciprocalRank(ScoredMetric):
 
     rows = Rows.FIRST
     ties = "count against: the rank is the number of records predicted at least as high as the best positive"
+    extent = 1.0  # the only positive may be the first
 
     def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
         """Return ``sklearn.metrics.label_ranking_average_precision_score`` of the best positive alone."""
@@ -120,10 +114,6 @@ class ReciprocalRank(ScoredMetric):
         only = np.zeros((1, labels.size), dtype=np.intp)
         only[0, np.where(labels == 1, predictions, -np.inf).argmax()] = 1
         return float(label_ranking_average_precision_score(only, predictions[None]))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return 1: the only positive may be the first."""
-        return 1.0
 
     def values(self, totals: Totals) -> float:
         """Return the ranks that the first of P positives can have."""

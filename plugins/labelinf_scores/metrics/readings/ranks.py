@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = ["Gini", "RocAuc", "doubled_midranks"]
 
@@ -35,16 +36,8 @@ class RocAuc(ScoredMetric):
 
     rows = Rows.RANKS
     ties = "trapezoids, that is midranks, as scikit-learn treats them"
-
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.roc_auc_score``."""
-        from sklearn.metrics import roc_auc_score
-
-        return float(roc_auc_score(labels, predictions))
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return 1, the whole range: with one class empty there is no AUC, and what is shown then is the host's own."""
-        return 1.0
+    score = scikit_learn("roc_auc_score")
+    extent = 1.0  # with one class empty there is no AUC, and what is shown then is the host's own
 
     def values(self, totals: Totals) -> float:
         """Return ``2 P n + 1`` times what rounding can make of one of them (M39)."""
@@ -86,13 +79,11 @@ class RocAuc(ScoredMetric):
 class Gini(RocAuc):
     """Twice the AUC minus one."""
 
+    extent = 2.0
+
     def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
         """Return ``2 sklearn.metrics.roc_auc_score - 1``."""
-        return 2 * super().score(labels, predictions) - 1
-
-    def sensitivity(self, n_records: int) -> float:
-        """Return the whole range, -1 to 1."""
-        return 2.0
+        return float(2 * super().score(labels, predictions) - 1)
 
     def floor(self, totals: Totals) -> float:
         """Return twice that of the AUC."""

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = ["R2", "MeanSquaredError", "RootMeanSquaredError", "RootMeanSquaredLogError", "SquaredResiduals"]
 
@@ -132,15 +133,11 @@ def whole(predictions: Floats) -> tuple[NDArray[Any], int]:
 class MeanSquaredError(SquaredResiduals):
     """The mean squared error."""
 
+    score = scikit_learn("mean_squared_error")
+
     def moved(self, n_records: int, width: float) -> float:
         """Return ``V^2 / N``: a residual is ``V`` at most (M37)."""
         return width**2 / n_records
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.mean_squared_error``."""
-        from sklearn.metrics import mean_squared_error
-
-        return float(mean_squared_error(labels, predictions))
 
     def total(self, score: Fraction, totals: Totals) -> Fraction:
         """Return ``N score``."""
@@ -155,15 +152,11 @@ class MeanSquaredError(SquaredResiduals):
 class RootMeanSquaredError(SquaredResiduals):
     """The root of the mean squared error."""
 
+    score = scikit_learn("root_mean_squared_error")
+
     def moved(self, n_records: int, width: float) -> float:
         """Return ``V / sqrt(N)``: roots are no further apart than the root of how far squares are (M37)."""
         return width / math.sqrt(n_records)
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.root_mean_squared_error``."""
-        from sklearn.metrics import root_mean_squared_error
-
-        return float(root_mean_squared_error(labels, predictions))
 
     def error(self, size: Fraction, totals: Totals) -> Fraction:
         """Half the relative error of the mean, and the root's own rounding."""
@@ -183,12 +176,7 @@ class R2(SquaredResiduals):
     """One minus the share of the squared deviations that is left."""
 
     higher = True
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.r2_score``."""
-        from sklearn.metrics import r2_score
-
-        return float(r2_score(labels, predictions))
+    score = scikit_learn("r2_score")
 
     def error(self, size: Fraction, totals: Totals) -> Fraction:
         """Two sums of squares, the mean within the second, a quotient and a difference.
@@ -224,16 +212,11 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
     """The root of the mean squared difference of ``log(1 + y)`` and ``log(1 + p)``; neither may be below zero."""
 
     reach = 700.0
+    score = scikit_learn("root_mean_squared_log_error")
 
     def moved(self, n_records: int, width: float) -> float:
         """Return infinity: nothing is proved of the rounding of logarithms."""
         return math.inf
-
-    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.root_mean_squared_log_error``."""
-        from sklearn.metrics import root_mean_squared_log_error
-
-        return float(root_mean_squared_log_error(labels, predictions))
 
     def floor(self, totals: Totals) -> float:
         """Return half of what the two nearest numbers do to the root at least, a record predicted far off.

@@ -18,6 +18,7 @@ from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals, exact
+from labelinf_scores.metrics.readings.library import scikit_learn
 
 __all__ = ["BrierScore", "LogLossScore", "MeanLoss"]
 
@@ -93,12 +94,7 @@ class LogLossScore(MeanLoss):
     """scikit-learn's log-loss."""
 
     loss: Loss = attrs.field(factory=LogLoss, init=False)
-
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.log_loss``."""
-        from sklearn.metrics import log_loss
-
-        return float(log_loss(labels, predictions, labels=[0, 1]))
+    score = scikit_learn("log_loss", labels=[0, 1])
 
 
 @attrs.frozen(kw_only=True)
@@ -106,9 +102,4 @@ class BrierScore(MeanLoss):
     """scikit-learn's Brier score."""
 
     loss: Loss = attrs.field(factory=Brier, init=False)
-
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
-        """Return ``sklearn.metrics.brier_score_loss``."""
-        from sklearn.metrics import brier_score_loss
-
-        return float(brier_score_loss(labels, predictions))
+    score = scikit_learn("brier_score_loss")
