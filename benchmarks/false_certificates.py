@@ -228,7 +228,7 @@ BOARDS = (
 OF_CLASSES = ("accuracy", "cohen-kappa", "mcc", "macro-f1", "weighted-f1", "balanced-accuracy", "quadratic-kappa")
 OF_VALUES = ("mse", "rmse", "r2", "rmsle", "mae", "pinball(alpha=0.01)", "d2-absolute")
 READERS = (
-    *("detecting-counts", "dithered-counts", "spaced-ranks", "ranked-block"),
+    *("detecting-counts", "dithered-counts", "spaced-ranks", "ranked-block", "first-positive"),
     *("linear-weights", "thresholds", "detecting-grades", "detecting-classes"),
 )
 VALUES = ("0123", ("-3", "0", "0.1", "7"), ("1700000000", "1700000060", "1700086400", "1700000001"))

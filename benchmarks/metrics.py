@@ -47,7 +47,7 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         ("ranked-block", "ndcg(k=16)", "breast-cancer", None, 36),
         ("ranked-block", "average-precision", "breast-cancer", None, 24),
         ("ranked-block", "average-precision", "made 2201", None, 118),
-        ("labelling-table", "reciprocal-rank", "breast-cancer", None, 357),
+        ("first-positive", "reciprocal-rank", "breast-cancer", None, 357),
         ("count-tree", "precision-at-k", "breast-cancer", None, None),
         ("linear-weights", "mse", "digits", None, 148),
         ("linear-weights", "rmse", "digits", None, 148),

@@ -231,6 +231,7 @@ def test_lists_of_any_labels_are_read(labels: list[int], metric: str) -> None:
         ("ranked-block", "ndcg"),
         ("ranked-block", "ndcg(k=5)"),
         ("ranked-block", "average-precision"),
+        ("first-positive", "reciprocal-rank"),
         ("detecting-counts", "precision-at-k(k=5)"),
     ],
 )
@@ -250,6 +251,7 @@ def test_a_rounded_list_gives_away_what_is_certified(attack: str, metric: str, d
     [
         pytest.param("ranked-block", "ndcg", 17, marks=pytest.mark.slow),
         ("ranked-block", "ndcg(k=16)", 36),
+        pytest.param("first-positive", "reciprocal-rank", 357, marks=pytest.mark.slow),
         ("detecting-counts", "precision-at-k", 162),
         ("detecting-counts", "lift-at-k(k=50)", 162),
     ],
@@ -269,9 +271,12 @@ def test_an_average_precision_gives_every_label_away(cancer: list[int]) -> None:
 
 @pytest.mark.long
 def test_no_budget_that_may_end_it_is_certified(cancer: list[int]) -> None:
-    for queries in (88, 87):
-        _, promise = play("ranked-block", "ndcg", cancer[:40], queries=queries)
-        assert promise.certified == (queries == 88)
+    for attack, metric, enough in (("ranked-block", "ndcg", 88), ("first-positive", "reciprocal-rank", 17)):
+        positive = sum(cancer[:40])
+        needed = positive + 1 if attack == "first-positive" else enough
+        for queries in (needed, needed - 1):
+            _, promise = play(attack, metric, cancer[:40], queries=queries)
+            assert promise.certified == (queries == needed)
 
 
 ORACLES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
