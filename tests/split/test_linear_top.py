@@ -21,7 +21,7 @@ from labelinf_split.defences.certified import CutLabelRr
 from labelinf_split.defences.published import CutLevels, CutSmoothing, IsoNoise, MaxNorm
 from labelinf_split.game.training import recorded
 from labelinf_split.game.view import SplitView
-from labelinf_split.recovery import Solved, Ties, level_of, own_sizes, solve_step
+from labelinf_split.recovery import Solved, level_of, names_of, own_sizes, solve_step
 
 DOUBLE = 1e-9
 

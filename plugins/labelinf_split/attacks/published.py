@@ -16,15 +16,13 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_split.game.view import Floats, Labels, SplitAttack, SplitThreat, SplitView
-from labelinf_split.recovery import lloyd, named, unit, whitened
+from labelinf_split.recovery import unit, whitened
 
 __all__ = ["METHODS", "CutClusters", "CutDirection", "CutNorm", "ModelCompletion"]
 
 _Clustered = Literal["gradients", "embeddings"]
 _Shown = Literal["embeddings", "features", "both"]
 _Method = Literal["logistic", "centroids", "spreading"]
-
-_RUNS = 8  # of which the tightest clusters count
 
 METHODS: tuple[_Method, ...] = get_args(_Method)
 
@@ -74,13 +72,15 @@ class CutClusters(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
+        from sklearn.cluster import KMeans
+
         n_classes, last = view.threat.n_classes, view.embeddings[-1].astype(np.float64)
         seen = _directions(view) if self.of == "gradients" else last - last.mean(axis=0)
         points = unit(whitened(seen, n_classes - 1))
-        runs = [lloyd(points, n_classes, rng) for _ in range(_RUNS)]
-        clusters, _ = min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))
-        names, _ = named(clusters, view.shots, n_classes)
-        return view.guess(names[clusters], np.zeros(len(clusters)))
+        clusters = KMeans(n_classes, n_init=8, random_state=int(rng.integers(2**31))).fit_predict(points)
+        said = np.zeros((n_classes, n_classes))  # what known labels say of every cluster
+        np.add.at(said, (clusters[view.shots[0]], view.shots[1]), 1)
+        return view.nearest(said[clusters])
 
 
 @attrs.frozen(kw_only=True)

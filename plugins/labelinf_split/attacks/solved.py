@@ -18,9 +18,19 @@ from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_split.attacks.logits import CutArgmin, single, votes
 from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
-from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
+from labelinf_split.recovery import Solved, TopFit, names_of, solve_step, unit
 
-__all__ = ["SURE", "CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
+__all__ = [
+    "SURE",
+    "CutParameters",
+    "LinearTop",
+    "NoiseSubspace",
+    "cone_labels",
+    "line_sides",
+    "on_a_line",
+    "parts",
+    "unmixed",
+]
 
 SURE = 1e6  #: confidence in what is certified
 _CLEAR = 100
@@ -31,6 +41,10 @@ _LOOKED = 1000  # gradients of a step that are compared with one another
 _LEADING = 3
 _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
+_CONTRADICT = (
+    "records are of two classes by what is solved. Check that every id is one person, with one label in all passes, "
+    "and that known labels are those that were trained on"
+)
 
 
 def line_sides(gradients: Floats, rounding: float, before: Floats) -> tuple[Labels, Floats]:
@@ -86,27 +100,28 @@ class LinearTop(SplitAttack):
         if view.top_weights is not None:
             return _by_known_top(view, view.top_weights)
         labels, said = _solved(view, rng)
+        certified = float((labels[view.targets] != ABSTAIN).mean())
+        if not certified and view.threat.n_classes == 2:
+            labels = _by_signs(view)
+            said = f"{Solved.NONE.value}: signs, conditional on hard labels" if said == Solved.NONE.value else said
+        if np.isfinite(view.threat.label_epsilon):
+            certified, said = 0.0, "none: labels are drawn"
         found = labels[view.targets] != ABSTAIN
-        drawn = np.isfinite(view.threat.label_epsilon)
-        certified = 0.0 if drawn else float(found.mean())
-        if not found.any() and view.threat.n_classes == 2:
-            labels, said = _by_signs(view), "none: signs, conditional on hard labels"
-            found = labels[view.targets] != ABSTAIN
         rest = CutDirection()
         left = view.guess(np.full_like(labels, ABSTAIN), np.zeros(len(labels)))  # no class is guessed as another
         left = left if rest.unsupported_reason(view.threat) else rest.run(view, rng)
         return Guess(
             labels=np.where(found, labels[view.targets], left.labels),
             confidence=np.where(found, SURE, np.asarray(left.confidence)),
-            evidence={"certified": certified, "certificate": said if found.any() else Solved.NONE.value},
+            evidence={"certified": certified, "certificate": said},
         )
 
 
 def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
     """Return certified labels, solved twice where records meet again, ``ABSTAIN`` without, and what that is worth."""
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
-    ties, worst, refused, met = Ties(n, steps, threat.n_classes), Solved.PROVED, 0, np.zeros(n)
-    near, drawn, again = None, bool(np.isfinite(threat.label_epsilon)), min(_EPOCHS, len(view.step))
+    groups, worst, refused, near = list[Labels](), Solved.PROVED, 0, None
+    labels, contradict, of_pass = np.full(n, ABSTAIN), 0, max(steps // len(view.step), 1)
     for step in range(steps):
         where = view.rows_of(step)
         if not len(where[0]) or refused == _PATIENCE:
@@ -118,28 +133,29 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         near, refused = (fit, 0) if explained else (near, refused + 1)
         if fit is not None and fit.solved is not Solved.NONE:
             worst = fit.solved if worst is Solved.PROVED else worst
-            ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
-            met[where[1][fit.sure]] += 1
-        ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
-        if ended and ((ties.names(view.shots) != ABSTAIN) & (met >= again))[view.targets].all():
-            break
-    labels = np.where(met >= again, ties.names(view.shots, drawn), ABSTAIN)
-    return labels, "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
+            groups.append(np.stack([where[1], fit.labels])[:, fit.sure])
+        if (step + 1) % of_pass == 0 or step == steps - 1:
+            labels, contradict = names_of(groups, view.shots, n, threat.n_classes, min(_EPOCHS, len(view.step)))
+            if contradict or (labels[view.targets] != ABSTAIN).all():
+                break
+    if contradict:
+        return labels, f"{Solved.NONE.value}: {contradict} {_CONTRADICT}"
+    return labels, f"{worst.value}, names by known labels" if (labels != ABSTAIN).any() else Solved.NONE.value
 
 
 def _by_signs(view: SplitView) -> Labels:
-    threat, sent, ties = view.threat, view.sent, Ties(len(view.features), view.n_steps, 2)
-    before, moved, chain = np.zeros(threat.width), 0.0, 0
+    threat, sent, groups = view.threat, view.sent, list[Labels]()
+    before, moved = np.zeros(threat.width), 0.0
     for step in range(view.n_steps):
         where = view.rows_of(step)
         sides, line = line_sides(sent[where], threat.rounding, before)
         # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
         tied = min(np.linalg.norm(before), np.linalg.norm(line)) > max(moved, _CLEAR * threat.rounding)
-        chain = chain if tied else step
-        ties.join(chain, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
+        one = groups.pop() if tied else np.zeros((2, 0), dtype=np.intp)
+        groups.append(np.append(one, np.stack([where[1], sides])[:, sides != ABSTAIN], axis=1))
         lengths = np.linalg.norm(view.embeddings[where], axis=1)
         before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
-    return ties.names(view.shots)
+    return names_of(groups, view.shots, len(view.features), 2)[0]
 
 
 def _by_known_top(view: SplitView, tops: Floats) -> Guess:
@@ -229,6 +245,13 @@ def on_a_line(gradients: Floats) -> Floats | None:
     return np.asarray(line) if alone and 3 <= line.sum() < len(line) else None
 
 
+def parts(view: SplitView) -> bool:
+    """Return whether most steps fall into gradients on a line and off it, which is seen without any label."""
+    sent = view.sent
+    lines = [on_a_line(sent[view.rows_of(step)]) for step in range(view.n_steps)]
+    return 2 * sum(line is not None for line in lines) > len(lines)
+
+
 @attrs.frozen(kw_only=True)
 class NoiseSubspace(SplitAttack):
     """Parts every step into gradients on a line and off it, through Marvell's noise.
@@ -246,12 +269,11 @@ class NoiseSubspace(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess; which class has the noise may change from step to step."""
-        scores, sent, parted = np.zeros(view.step.shape), view.sent, 0
+        scores, sent = np.zeros(view.step.shape), view.sent
         for step in range(view.n_steps):
             where = view.rows_of(step)
             if len(where[0]) > _LEADING:
                 line = on_a_line(sent[where])
-                parted += line is not None
                 score = _energy(sent[where]) if line is None else np.where(line, -1.0, 1.0)
                 scores[where] = score - score.mean()
         total, steps = scores.sum(axis=0), np.maximum(view.step, 0)  # of what was left out the score is 0
@@ -260,7 +282,7 @@ class NoiseSubspace(SplitAttack):
             total = unit((scores * agreed[steps]).sum(axis=0))
         means = view.of_class(total)
         labels = ((total > 0) == (means[1] > means[0])).astype(np.intp)
-        return view.guess(labels, np.abs(total), steps_parted=parted / view.n_steps)
+        return view.guess(labels, np.abs(total))
 
 
 def _energy(gradients: Floats) -> Floats:
