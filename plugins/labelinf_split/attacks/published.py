@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_split.game.view import Floats, Labels, SplitAttack, SplitThreat, SplitView
 from labelinf_split.recovery import unit, whitened
 
@@ -80,7 +80,8 @@ class CutClusters(SplitAttack):
         clusters = KMeans(n_classes, n_init=8, random_state=int(rng.integers(2**31))).fit_predict(points)
         said = np.zeros((n_classes, n_classes))  # what known labels say of every cluster
         np.add.at(said, (clusters[view.shots[0]], view.shots[1]), 1)
-        return view.nearest(said[clusters])
+        names = np.where(said.any(axis=1), said.argmax(axis=1), ABSTAIN)
+        return view.guess(names[clusters], np.zeros(len(clusters)))
 
 
 @attrs.frozen(kw_only=True)

@@ -99,26 +99,23 @@ class LinearTop(SplitAttack):
         """Guess."""
         if view.top_weights is not None:
             return _by_known_top(view, view.top_weights)
-        labels, said = _solved(view, rng)
-        certified = float((labels[view.targets] != ABSTAIN).mean())
-        if not certified and view.threat.n_classes == 2:
-            labels = _by_signs(view)
-            said = f"{Solved.NONE.value}: signs, conditional on hard labels" if said == Solved.NONE.value else said
-        if np.isfinite(view.threat.label_epsilon):
-            certified, said = 0.0, "none: labels are drawn"
-        found = labels[view.targets] != ABSTAIN
-        rest = CutDirection()
-        left = view.guess(np.full_like(labels, ABSTAIN), np.zeros(len(labels)))  # no class is guessed as another
-        left = left if rest.unsupported_reason(view.threat) else rest.run(view, rng)
-        return Guess(
-            labels=np.where(found, labels[view.targets], left.labels),
-            confidence=np.where(found, SURE, np.asarray(left.confidence)),
-            evidence={"certified": certified, "certificate": said},
-        )
+        labels, groups, said = _solved(view, rng)
+        sure, threat = labels != ABSTAIN, view.threat
+        certified = float(sure[view.targets].mean())
+        if np.isfinite(threat.label_epsilon):
+            certified, said = 0.0, f"{Solved.NONE.value}: labels are drawn"
+        voted, confidence = labels, np.where(sure, SURE, 0)
+        if not sure[view.targets].all():
+            groups = _sides(view) if threat.n_classes == 2 else groups
+            voted = _voted(view, groups, rng)
+        return view.guess(np.where(sure, labels, voted), confidence, certified=certified, certificate=said)
 
 
-def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
-    """Return certified labels, solved twice where records meet again, ``ABSTAIN`` without, and what that is worth."""
+def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, list[Labels], str]:
+    """Return labels that are certified, else ``ABSTAIN``, records by solved step and cluster, and what that is worth.
+
+    Where records meet again a label is solved twice.
+    """
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
     groups, worst, refused, near = list[Labels](), Solved.PROVED, 0, None
     labels, contradict, of_pass = np.full(n, ABSTAIN), 0, max(steps // len(view.step), 1)
@@ -138,12 +135,12 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
             labels, contradict = names_of(groups, view.shots, n, threat.n_classes, min(_EPOCHS, len(view.step)))
             if contradict or (labels[view.targets] != ABSTAIN).all():
                 break
-    if contradict:
-        return labels, f"{Solved.NONE.value}: {contradict} {_CONTRADICT}"
-    return labels, f"{worst.value}, names by known labels" if (labels != ABSTAIN).any() else Solved.NONE.value
+    said = f"{worst.value}, names by known labels" if (labels != ABSTAIN).any() else Solved.NONE.value
+    return labels, groups, f"{Solved.NONE.value}: {contradict} {_CONTRADICT}" if contradict else said
 
 
-def _by_signs(view: SplitView) -> Labels:
+def _sides(view: SplitView) -> list[Labels]:
+    """Return records and sides of every step, or of several between which the top cannot have turned round."""
     threat, sent, groups = view.threat, view.sent, list[Labels]()
     before, moved = np.zeros(threat.width), 0.0
     for step in range(view.n_steps):
@@ -155,7 +152,27 @@ def _by_signs(view: SplitView) -> Labels:
         groups.append(np.append(one, np.stack([where[1], sides])[:, sides != ABSTAIN], axis=1))
         lengths = np.linalg.norm(view.embeddings[where], axis=1)
         before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
-    return names_of(groups, view.shots, len(view.features), 2)[0]
+    return groups
+
+
+def _voted(view: SplitView, groups: list[Labels], rng: np.random.Generator) -> Labels:
+    """Return what records are called by direction, or by most of their steps if that reads more of the known labels.
+
+    Steps call a cluster what most of its records are called by direction: of labels that are drawn anew in every pass
+    most count, whatever their gradients' lengths.
+    """
+    n, n_classes, (rows, known) = len(view.features), view.threat.n_classes, view.shots
+    direction = CutDirection()
+    if direction.unsupported_reason(view.threat):  # no class is guessed as another that has no name
+        return names_of(groups, view.shots, n, n_classes)[0]
+    labels = direction.run(attrs.evolve(view, targets=np.arange(n)), rng).labels
+    votes, named = np.zeros((n, n_classes)), np.append(np.eye(n_classes), np.zeros((1, n_classes)), axis=0)
+    for members, clusters in groups:
+        said = np.zeros((n_classes, n_classes))
+        np.add.at(said, clusters, named[labels[members]])
+        np.add.at(votes, members, np.eye(n_classes)[said.argmax(axis=1)][clusters])
+    voted = np.where(votes.any(axis=1), votes.argmax(axis=1), labels)
+    return voted if (voted[rows] == known).sum() > (labels[rows] == known).sum() else labels
 
 
 def _by_known_top(view: SplitView, tops: Floats) -> Guess:
