@@ -191,8 +191,8 @@ def whitened(points: Floats, rank: int) -> Floats:
 
 def names_of(
     groups: Sequence[Labels], shots: Labels, n_records: int, n_classes: int, again: int = 1
-) -> tuple[Labels, int]:
-    """Return the class of every record, -1 where it is not sure, and how many records contradict themselves.
+) -> tuple[Labels, NDArray[np.bool_], int]:
+    """Return what most steps call every record, -1 without any, where that is sure, and how many contradict themselves.
 
     ``groups`` are records of a step, and in which cluster of that step each is, shape ``(2, m)``; clusters have no
     names. A name is sure that ``again`` steps give, whichever part of the known labels is left out: no single one is
@@ -210,14 +210,15 @@ def names_of(
 
     known, found = called(shots)
     heard = inside @ (known + inside.T @ found > 0)
+    most = np.eye(n_classes)[heard.argmax(axis=1)] * heard.any(axis=1, keepdims=True)
+    said = known + inside.T @ most
+    labels = np.where(said.any(axis=1), said.argmax(axis=1), -1)
     within = (heard > 0).reshape(-1, n_classes, n_classes)
     if (within.sum(axis=1) > 1).any() or (within.sum(axis=2) > 1).any():
-        most = np.eye(n_classes)[heard.argmax(axis=1)] * heard.any(axis=1, keepdims=True)
-        return np.full(n_records, -1), max(1, int(((known + inside.T @ most > 0).sum(axis=1) > 1).sum()))
+        return labels, np.zeros(n_records, dtype=bool), max(1, int(((said > 0).sum(axis=1) > 1).sum()))
     by_class = shots[:, np.argsort(shots[1], kind="stable")]
     parts = [np.delete(by_class, slice(part, None, _PARTS), axis=1) for part in range(_PARTS)]
-    sure = np.all([inside.T @ called(part)[1] >= again for part in parts], axis=0)
-    return np.where(sure.any(axis=1), sure.argmax(axis=1), -1), 0
+    return labels, np.all([inside.T @ called(part)[1] >= again for part in parts], axis=0).any(axis=1), 0
 
 
 def _called(inside: Any, known: Floats) -> Floats:

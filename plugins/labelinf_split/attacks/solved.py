@@ -118,7 +118,8 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, list[Lab
     """
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
     groups, worst, refused, near = list[Labels](), Solved.PROVED, 0, None
-    labels, contradict, of_pass = np.full(n, ABSTAIN), 0, max(steps // len(view.step), 1)
+    of_pass = max(steps // len(view.step), 1)
+    labels, sure, contradict = np.full(n, ABSTAIN), np.zeros(n, dtype=bool), 0
     for step in range(steps):
         where = view.rows_of(step)
         if not len(where[0]) or refused == _PATIENCE:
@@ -132,11 +133,15 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, list[Lab
             worst = fit.solved if worst is Solved.PROVED else worst
             groups.append(np.stack([where[1], fit.labels])[:, fit.sure])
         if (step + 1) % of_pass == 0 or step == steps - 1:
-            labels, contradict = names_of(groups, view.shots, n, threat.n_classes, min(_EPOCHS, len(view.step)))
-            if contradict or (labels[view.targets] != ABSTAIN).all():
+            labels, sure, contradict = names_of(groups, view.shots, n, threat.n_classes, min(_EPOCHS, len(view.step)))
+            if contradict or sure[view.targets].all():
                 break
-    said = f"{worst.value}, names by known labels" if (labels != ABSTAIN).any() else Solved.NONE.value
-    return labels, groups, f"{Solved.NONE.value}: {contradict} {_CONTRADICT}" if contradict else said
+    said = f"{worst.value}, names by known labels" if sure.any() else Solved.NONE.value
+    return (
+        np.where(sure, labels, ABSTAIN),
+        groups,
+        f"{Solved.NONE.value}: {contradict} {_CONTRADICT}" if contradict else said,
+    )
 
 
 def _sides(view: SplitView) -> list[Labels]:
