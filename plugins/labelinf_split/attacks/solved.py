@@ -42,8 +42,8 @@ _LEADING = 3
 _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
 _CONTRADICT = (
-    "records are of two classes by what is solved. Check that every id is one person, with one label in all passes, "
-    "and that known labels are those that were trained on"
+    "none: records that are of two classes by what is solved: {}. Check that an id is one person, with one label in "
+    "all passes, and that known labels are those that were trained on"
 )
 
 
@@ -99,23 +99,25 @@ class LinearTop(SplitAttack):
         """Guess."""
         if view.top_weights is not None:
             return _by_known_top(view, view.top_weights)
-        labels, groups, said = _solved(view, rng)
+        labels, said = _solved(view, rng)
         sure, threat = labels != ABSTAIN, view.threat
         certified = float(sure[view.targets].mean())
         if np.isfinite(threat.label_epsilon):
             certified, said = 0.0, f"{Solved.NONE.value}: labels are drawn"
-        voted, confidence = labels, np.where(sure, SURE, 0)
-        if not sure[view.targets].all():
-            groups = _sides(view) if threat.n_classes == 2 else groups
-            voted = _voted(view, groups, rng)
-        return view.guess(np.where(sure, labels, voted), confidence, certified=certified, certificate=said)
+        rest, direction = Guess(labels=labels[view.targets], confidence=np.zeros(len(view.targets))), CutDirection()
+        if not direction.unsupported_reason(threat):
+            rest = direction.run(view, rng)
+        elif threat.n_classes == 2:  # one class has no name, and is left over
+            rest = view.guess(names_of(_sides(view), view.shots, len(labels), 2)[0], np.zeros(len(labels)))
+        return Guess(
+            labels=np.where(sure[view.targets], labels[view.targets], rest.labels),
+            confidence=np.where(sure[view.targets], SURE, np.asarray(rest.confidence)),
+            evidence={"certified": certified, "certificate": said},
+        )
 
 
-def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, list[Labels], str]:
-    """Return labels that are certified, else ``ABSTAIN``, records by solved step and cluster, and what that is worth.
-
-    Where records meet again a label is solved twice.
-    """
+def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
+    """Return labels that are certified, solved twice where records meet again, else ``ABSTAIN``, and the certificate."""
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
     groups, worst, refused, near = list[Labels](), Solved.PROVED, 0, None
     of_pass = max(steps // len(view.step), 1)
@@ -137,11 +139,8 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, list[Lab
             if contradict or sure[view.targets].all():
                 break
     said = f"{worst.value}, names by known labels" if sure.any() else Solved.NONE.value
-    return (
-        np.where(sure, labels, ABSTAIN),
-        groups,
-        f"{Solved.NONE.value}: {contradict} {_CONTRADICT}" if contradict else said,
-    )
+    said = _CONTRADICT.format(contradict) if contradict else said
+    return np.where(sure, labels, ABSTAIN), said
 
 
 def _sides(view: SplitView) -> list[Labels]:
@@ -158,26 +157,6 @@ def _sides(view: SplitView) -> list[Labels]:
         lengths = np.linalg.norm(view.embeddings[where], axis=1)
         before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
     return groups
-
-
-def _voted(view: SplitView, groups: list[Labels], rng: np.random.Generator) -> Labels:
-    """Return what records are called by direction, or by most of their steps if that reads more of the known labels.
-
-    Steps call a cluster what most of its records are called by direction: of labels that are drawn anew in every pass
-    most count, whatever their gradients' lengths.
-    """
-    n, n_classes, (rows, known) = len(view.features), view.threat.n_classes, view.shots
-    direction = CutDirection()
-    if direction.unsupported_reason(view.threat):  # no class is guessed as another that has no name
-        return names_of(groups, view.shots, n, n_classes)[0]
-    labels = direction.run(attrs.evolve(view, targets=np.arange(n)), rng).labels
-    votes, named = np.zeros((n, n_classes)), np.append(np.eye(n_classes), np.zeros((1, n_classes)), axis=0)
-    for members, clusters in groups:
-        said = np.zeros((n_classes, n_classes))
-        np.add.at(said, clusters, named[labels[members]])
-        np.add.at(votes, members, np.eye(n_classes)[said.argmax(axis=1)][clusters])
-    voted = np.where(votes.any(axis=1), votes.argmax(axis=1), labels)
-    return voted if (voted[rows] == known).sum() > (labels[rows] == known).sum() else labels
 
 
 def _by_known_top(view: SplitView, tops: Floats) -> Guess:
