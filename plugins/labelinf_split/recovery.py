@@ -202,14 +202,8 @@ def names_of(
     steps = [each + np.array([[0], [step * n_classes]]) for step, each in enumerate(groups)]
     rows, own = np.unique(np.concatenate([np.zeros((2, 0), dtype=np.intp), *steps], axis=1), axis=1)
     inside = coo_array((np.ones(rows.size), (own, rows)), shape=(len(groups) * n_classes, n_records)).tocsr()
-
-    def called(kept: Labels) -> tuple[Floats, Floats]:
-        known = np.zeros((n_records, n_classes))
-        known[tuple(kept)] = 1
-        return known, _called(inside, known)
-
-    known, found = called(shots)
-    heard = inside @ (known + inside.T @ found > 0)
+    known, called = _called(inside, shots, n_classes)
+    heard = inside @ (known + inside.T @ called > 0)
     most = np.eye(n_classes)[heard.argmax(axis=1)] * heard.any(axis=1, keepdims=True)
     said = known + inside.T @ most
     labels = np.where(said.any(axis=1), said.argmax(axis=1), -1)
@@ -218,17 +212,19 @@ def names_of(
         return labels, np.zeros(n_records, dtype=bool), max(1, int(((said > 0).sum(axis=1) > 1).sum()))
     by_class = shots[:, np.argsort(shots[1], kind="stable")]
     parts = [np.delete(by_class, slice(part, None, _PARTS), axis=1) for part in range(_PARTS)]
-    return labels, np.all([inside.T @ called(part)[1] >= again for part in parts], axis=0).any(axis=1), 0
+    given = [inside.T @ _called(inside, part, n_classes)[1] >= again for part in parts]
+    return labels, np.all(given, axis=0).any(axis=1), 0
 
 
-def _called(inside: Any, known: Floats) -> Floats:
-    """Return what classes groups are called, shape ``(S K, K)``, 0 or 1, by what is known of records.
+def _called(inside: Any, shots: Labels, n_classes: int) -> tuple[Floats, Floats]:
+    """Return what is known of records, shape ``(n, K)``, and what groups are called by it, ``(S K, K)``, 0 or 1.
 
     A known label inside a group names it. From other steps a name is carried by many: by ``_AGREE`` records or more
     which are most of the group. So no few wrong ids carry one, nor two that stand for each other. K - 1 names of a step
     name the last.
     """
-    n_classes, sizes = known.shape[1], np.asarray(inside.sum(axis=1))[:, None]
+    known, sizes = np.zeros((inside.shape[1], n_classes)), np.asarray(inside.sum(axis=1))[:, None]
+    known[tuple(shots)] = 1
     called = (inside @ known > 0).astype(float)
     while True:
         votes = inside @ (known + inside.T @ called > 0).astype(float)
@@ -237,5 +233,5 @@ def _called(inside: Any, known: Floats) -> Floats:
         last = (named.sum(axis=1) == n_classes - 1) & (taken.sum(axis=1) == n_classes - 1)
         more[last] += ~named[last][:, :, None] & ~taken[last][:, None]
         if (more.reshape(called.shape) == called).all():
-            return np.asarray(called)
+            return known, called
         called = more.reshape(called.shape)

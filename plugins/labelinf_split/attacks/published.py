@@ -51,10 +51,10 @@ class CutDirection(SplitAttack):
     """Guesses the class whose known records have the most similar mean direction (Li et al.; Fu et al., 2022)."""
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
-        """Guess; of labels drawn anew in every pass most count, whatever lengths say: known labels choose."""
+        """Guess; known labels choose whether lengths count, and of two classes one may be what is unlike the other."""
         alike = unit(unit(view.sent[: view.threat.shown_epochs]).mean(axis=0))
         tried = [found @ unit(view.of_class(found)).T for found in (_directions(view), alike)]
-        scores, (rows, known) = np.nan_to_num(tried, nan=-2.0), view.shots
+        scores, (rows, known) = np.nan_to_num(tried), view.shots
         return view.nearest(scores[(scores[:, rows].argmax(axis=2) == known).sum(axis=1).argmax()])
 
 

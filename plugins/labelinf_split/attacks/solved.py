@@ -1,10 +1,9 @@
 """Labels from gradients of a linear top, and cuts that are solved for, behind encryption and Marvell (V3 to V7, V10).
 
 *Solved*: the label party has no features, and one top and one labelling explain the gradients of a step to rounding.
-*Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Signs*: of two classes the gradients of
-a step lie on one line, on either side of 0. Records that meet again tie steps together, and so does a top that cannot
-have turned round in between; known labels name what hangs together. Only what is solved is certified: signs are the
-labels' if labels are hard, which signs cannot show. Nothing below rounding counts.
+*Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Sides*: of two classes the gradients of
+a step lie on one line, on either side of 0, which their direction says (V3). Only what is solved is certified: sides
+are the labels' if labels are hard, which sides cannot show. Nothing below rounding counts.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_split.attacks.logits import CutArgmin, single, votes
@@ -20,17 +20,7 @@ from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
 from labelinf_split.recovery import Solved, TopFit, names_of, solve_step, unit
 
-__all__ = [
-    "SURE",
-    "CutParameters",
-    "LinearTop",
-    "NoiseSubspace",
-    "cone_labels",
-    "line_sides",
-    "on_a_line",
-    "parts",
-    "unmixed",
-]
+__all__ = ["SURE", "CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "on_a_line", "parts", "unmixed"]
 
 SURE = 1e6  #: confidence in what is certified
 _CLEAR = 100
@@ -45,26 +35,6 @@ _CONTRADICT = (
     "none: records that are of two classes by what is solved: {}. Check that an id is one person, with one label in "
     "all passes, and that known labels are those that were trained on"
 )
-
-
-def line_sides(gradients: Floats, rounding: float, before: Floats) -> tuple[Labels, Floats]:
-    """Return on which side of 0 every gradient of a step lies, and side 1 as a vector as long as the longest gradient.
-
-    Sides are 0 and 1, 1 that of the vector ``before``, and ``ABSTAIN`` below rounding. The vector is 0 if gradients
-    are not on one line, which those of one entry cannot show.
-    """
-    longest = float(np.linalg.norm(gradients, axis=1).max(initial=0))
-    nothing = np.full(len(gradients), ABSTAIN), np.zeros_like(before)
-    if not 0 < longest < np.inf or before.size < 2:
-        return nothing
-    _, _, rows = np.linalg.svd(gradients / longest, full_matrices=False)
-    line = -rows[0] if rows[0] @ before < 0 else rows[0]
-    along = gradients @ line / longest
-    off = np.linalg.norm(gradients / longest - along[:, None] * line, axis=1)
-    if off.max() >= rounding:
-        return nothing
-    least = rounding * max(_CLEAR, 1 / longest)  # gradients of a fitted step are all rounding
-    return np.where(np.abs(along) < least, ABSTAIN, (along > 0).astype(np.intp)), line * longest
 
 
 def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
@@ -99,25 +69,22 @@ class LinearTop(SplitAttack):
         """Guess."""
         if view.top_weights is not None:
             return _by_known_top(view, view.top_weights)
-        labels, said = _solved(view, rng)
-        sure, threat = labels != ABSTAIN, view.threat
-        certified = float(sure[view.targets].mean())
-        if np.isfinite(threat.label_epsilon):
+        labels, sure, said = _solved(view, rng)
+        sure, certified = sure[view.targets], float(sure[view.targets].mean())
+        if np.isfinite(view.threat.label_epsilon):
             certified, said = 0.0, f"{Solved.NONE.value}: labels are drawn"
-        rest, direction = Guess(labels=labels[view.targets], confidence=np.zeros(len(view.targets))), CutDirection()
-        if not direction.unsupported_reason(threat):
-            rest = direction.run(view, rng)
-        elif threat.n_classes == 2:  # one class has no name, and is left over
-            rest = view.guess(names_of(_sides(view), view.shots, len(labels), 2)[0], np.zeros(len(labels)))
+        rest = view.guess(labels, np.zeros(len(labels)))  # what most steps say, of classes that have names
+        if not view.threat.nameless or view.threat.n_classes == 2:
+            rest = CutDirection().run(view, rng)
         return Guess(
-            labels=np.where(sure[view.targets], labels[view.targets], rest.labels),
-            confidence=np.where(sure[view.targets], SURE, np.asarray(rest.confidence)),
+            labels=np.where(sure, labels[view.targets], rest.labels),
+            confidence=np.where(sure, SURE, np.asarray(rest.confidence)),
             evidence={"certified": certified, "certificate": said},
         )
 
 
-def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
-    """Return labels that are certified, solved twice where records meet again, else ``ABSTAIN``, and the certificate."""
+def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, NDArray[np.bool_], str]:
+    """Return what most steps say, what of it is certified, twice where records meet again, and what that is worth."""
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
     groups, worst, refused, near = list[Labels](), Solved.PROVED, 0, None
     of_pass = max(steps // len(view.step), 1)
@@ -140,23 +107,7 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
                 break
     said = f"{worst.value}, names by known labels" if sure.any() else Solved.NONE.value
     said = _CONTRADICT.format(contradict) if contradict else said
-    return np.where(sure, labels, ABSTAIN), said
-
-
-def _sides(view: SplitView) -> list[Labels]:
-    """Return records and sides of every step, or of several between which the top cannot have turned round."""
-    threat, sent, groups = view.threat, view.sent, list[Labels]()
-    before, moved = np.zeros(threat.width), 0.0
-    for step in range(view.n_steps):
-        where = view.rows_of(step)
-        sides, line = line_sides(sent[where], threat.rounding, before)
-        # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
-        tied = min(np.linalg.norm(before), np.linalg.norm(line)) > max(moved, _CLEAR * threat.rounding)
-        one = groups.pop() if tied else np.zeros((2, 0), dtype=np.intp)
-        groups.append(np.append(one, np.stack([where[1], sides])[:, sides != ABSTAIN], axis=1))
-        lengths = np.linalg.norm(view.embeddings[where], axis=1)
-        before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
-    return groups
+    return labels, sure, said
 
 
 def _by_known_top(view: SplitView, tops: Floats) -> Guess:
