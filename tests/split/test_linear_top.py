@@ -383,6 +383,12 @@ def test_one_contradiction_takes_every_certificate_back_and_no_guess(id_of_two: 
     assert (np.delete(labels, [2, 5]) == np.delete(HALVES, [2, 5])).all()
 
 
+@pytest.mark.parametrize(("clusters", "called"), [([0, 0], [0, 1]), ([0, 1], [0, 0])])
+def test_one_cluster_has_one_name_and_one_class_one_cluster(clusters: list[int], called: list[int]) -> None:
+    _, sure, contradict = names_of([step_with([0, 1], clusters)], np.array([[0, 1], called]), 2, 3)
+    assert (sure.any(), contradict > 0) == (False, True)
+
+
 def test_a_label_is_sure_where_as_many_steps_as_asked_give_it() -> None:
     groups = [step_with(TWELVE, HALVES), step_with(TWELVE[::2], 1 - HALVES[::2])]
     for again, wanted in ((1, 12), (2, 6), (3, 0)):
