@@ -48,19 +48,19 @@ def split(
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder
+    from labelinf_split.attacks.solved import parts
     from labelinf_split.audit.judged import audited
     from labelinf_split.audit.reading import read_run
     from labelinf_split.game.view import SplitAttack
 
-    own = (_COUNTED[given["top"]], "noise-subspace")[: 1 + given["defended"]]  # reads noise that was added
-    builder, specs = Builder(Host.load()), (attack,) if attack else own
-    attacks = {s: of_channel(builder.build(Kind.ATTACK, s, "--attack"), SplitAttack, "attack", "split") for s in specs}
-    if foreign := "".join(third_party(each, "attack") for each in attacks.values()):
+    given["defended"] |= epsilon is not None  # whoever claims one changes gradients or labels
+    view, labels = read_run(**given)
+    own = "noise-subspace" if given["defended"] and parts(view) else _COUNTED[given["top"]]
+    built = Builder(Host.load()).build(Kind.ATTACK, attack or own, "--attack")
+    if foreign := third_party(built, "attack"):
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")
-    view, labels, left_out = read_run(**given)
-    if left_out:
-        click.echo(f"labelinf: {given['run']}: {left_out} rows are left out, of ids that may be two people", err=True)
-    found = audited(view, labels, attacks, claim=epsilon, seed=seed)
+    played = of_channel(built, SplitAttack, "attack", "split")
+    found = audited(view, labels, attack or own, played, claim=epsilon, seed=seed)
     words = {"word": found.word, "claimed": found.claimed, "status": found.status}
     tell(words | attrs.asdict(found), _lines(found), as_json=as_json)
     context.exit(found.status)
@@ -82,7 +82,8 @@ def _lines(found: SplitAudit) -> Iterator[str]:
         share = clopper_pearson(found.correct, found.guesses)
         made = f"{found.correct}/{found.guesses} = {share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
         yield f"{found.attack}: {made} of {found.n_canaries} canaries; chance {1 / found.n_classes:.1%}"
-        yield f"  placebo {found.placebo}/{found.guesses}; certified {found.certified:.1%} ({found.certificate})"
+        proof = f"  placebo {found.placebo}/{found.guesses}; certified {found.certified:.1%} ({found.certificate})"
+        yield from textwrap.wrap(proof, 80, subsequent_indent="  ")
 
 
 def _headline(found: SplitAudit) -> str:

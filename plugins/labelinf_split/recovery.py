@@ -17,16 +17,16 @@ from __future__ import annotations
 import enum
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.special import softmax
 
-__all__ = ["Solved", "Ties", "TopFit", "level_of", "lloyd", "named", "own_sizes", "solve_step", "unit", "whitened"]
+__all__ = ["Solved", "TopFit", "level_of", "names_of", "own_sizes", "solve_step", "unit", "whitened"]
 
 Floats = NDArray[Any]
 Labels = NDArray[np.intp]
@@ -37,6 +37,8 @@ _ROUNDS = 30
 _COUNTED = 400  # records of a step, for a certificate
 _SEEN = 1e-6  # the root of what eigenvalues are off by
 _IMPROBABLE = -6.0  # decimal logarithm
+_AGREE = 3  # records that carry a name to another step, at least
+_PARTS = 5  # of the known labels, each left out once
 
 
 class Solved(enum.Enum):
@@ -104,13 +106,14 @@ def solve_step(
     if not (math.isfinite(longest) and longest > 0):
         return None
     g = gradients / longest
-    _, sizes, rows = np.linalg.svd(g, full_matrices=False)
+    _, sizes, lines = np.linalg.svd(g, full_matrices=False)
     rank = min(int((sizes > sizes[0] * rounding / 30).sum()), n_classes - 1)
-    basis = rows[:rank].T
+    basis = lines[:rank].T
     a, at = g @ basis, embeddings @ basis * longest
-    # begun from a solution nearby, then from clusters of the gradients, which lie about -m_y at first
+    # begun from a solution nearby, then from K of the gradients, which lie about -m_y at first
     nearby = [(near.weights @ basis / longest, near.bias)] if near is not None else []
-    starts = ((-lloyd(a, n_classes, rng)[1], np.zeros(n_classes)) for _ in range(_STARTS))
+    drawn = (rng.choice(len(a), n_classes, replace=len(a) < n_classes) for _ in range(_STARTS))
+    starts = ((-a[rows], np.zeros(n_classes)) for rows in drawn)
     fits = (_fitted(*begun, a, at, rounding) for begun in itertools.chain(nearby, starts))
     best = next(fits)
     while best[0] >= rounding and (found := next(fits, None)):
@@ -186,75 +189,49 @@ def whitened(points: Floats, rank: int) -> Floats:
     return np.asarray(points @ rows[:kept].T / sizes[:kept])
 
 
-def lloyd(points: Floats, n_clusters: int, rng: np.random.Generator) -> tuple[Labels, Floats]:
-    """Return clusters and their centres; a cluster that is empty keeps its centre.
+def names_of(
+    groups: Sequence[Labels], shots: Labels, n_records: int, n_classes: int, again: int = 1
+) -> tuple[Labels, NDArray[np.bool_], int]:
+    """Return what most steps call every record, -1 without any, where that is sure, and how many contradict themselves.
 
-    Centres begin far from one another (k-means++; Arthur and Vassilvitskii, SODA 2007).
+    ``groups`` are records of a step, and in which cluster of that step each is, shape ``(2, m)``; clusters have no
+    names. A name is sure that ``again`` steps give, whichever part of the known labels is left out: no single one is
+    trusted. One contradiction shows that an id is not one person with one label, or that a known label is not what was
+    trained on. No name is sure then.
     """
-    centres = points[rng.integers(len(points), size=1)]
-    while len(centres) < n_clusters:
-        far = np.square(points[:, None] - centres).sum(axis=2).min(axis=1)
-        chosen = rng.choice(len(points), p=far / far.sum() if far.sum() > 0 else None)
-        centres = np.append(centres, points[chosen][None], axis=0)
-    labels = np.zeros(len(points), dtype=np.intp)
-    for _ in range(_ROUNDS):
-        labels = np.square(points[:, None] - centres).sum(axis=2).argmin(axis=1)
-        for cluster in np.unique(labels):
-            centres[cluster] = points[labels == cluster].mean(axis=0)
-    return labels, centres
+    steps = [each + np.array([[0], [step * n_classes]]) for step, each in enumerate(groups)]
+    rows, own = np.unique(np.concatenate([np.zeros((2, 0), dtype=np.intp), *steps], axis=1), axis=1)
+    inside = coo_array((np.ones(rows.size), (own, rows)), shape=(len(groups) * n_classes, n_records)).tocsr()
+    known, called = _called(inside, shots, n_classes)
+    heard = inside @ (known + inside.T @ called > 0)
+    most = np.eye(n_classes)[heard.argmax(axis=1)] * heard.any(axis=1, keepdims=True)
+    said = known + inside.T @ most
+    labels = np.where(said.any(axis=1), said.argmax(axis=1), -1)
+    within = (heard > 0).reshape(-1, n_classes, n_classes)
+    if (within.sum(axis=1) > 1).any() or (within.sum(axis=2) > 1).any():
+        return labels, np.zeros(n_records, dtype=bool), max(1, int(((said > 0).sum(axis=1) > 1).sum()))
+    by_class = shots[:, np.argsort(shots[1], kind="stable")]
+    parts = [np.delete(by_class, slice(part, None, _PARTS), axis=1) for part in range(_PARTS)]
+    given = [inside.T @ _called(inside, part, n_classes)[1] >= again for part in parts]
+    return labels, np.all(given, axis=0).any(axis=1), 0
 
 
-def named(clusters: Labels, shots: Labels, n_classes: int) -> tuple[Labels, NDArray[np.bool_]]:
-    """Return the class of every cluster, -1 where it has no name, and whether it has two names.
+def _called(inside: Any, shots: Labels, n_classes: int) -> tuple[Floats, Floats]:
+    """Return what is known of records, shape ``(n, K)``, and what groups are called by it, ``(S K, K)``, 0 or 1.
 
-    ``clusters``, shape ``(n,)``, are numbered from 0; of ``shots``, known records and their classes, most decide.
+    A known label inside a group names it. From other steps a name is carried by many: by ``_AGREE`` records or more
+    which are most of the group. So no few wrong ids carry one, nor two that stand for each other. K - 1 names of a step
+    name the last.
     """
-    counts = np.zeros((clusters.max() + 1, n_classes), dtype=np.intp)
-    np.add.at(counts, (clusters[shots[0]], shots[1]), 1)
-    return np.where(counts.any(axis=1), counts.argmax(axis=1), -1), (counts > 0).sum(axis=1) > 1
-
-
-class Ties:
-    """Records that are known to be of one class, whatever it is called: what every step says, put together.
-
-    Clusters of one of S steps have no names, but are of different classes; records that meet again carry both over.
-    """
-
-    def __init__(self, n_records: int, n_steps: int, n_classes: int) -> None:
-        self._n, self._k, self._size = n_records, n_classes, n_records + n_steps * n_classes
-        self._pairs = [np.zeros((2, 0), dtype=np.intp)]
-
-    def join(self, step: int, rows: Labels, clusters: Labels) -> None:
-        """Say which records of a step, or of several whose clusters are the same, are of one class."""
-        self._pairs.append(np.stack([rows, self._n + step * self._k + clusters]))
-
-    def names(self, shots: Labels, drawn: bool = False) -> Labels:
-        """Return the class of every record, -1 where its piece has no name.
-
-        A piece that holds two clusters of one step is torn: who is in it is not who, or of the class, that it was; it
-        has no name. Of others none has, if a piece has ``shots``, known records and their classes, of two classes, or
-        if two of one step are called the same. K - 1 names name the last. Where trained labels are ``drawn`` most shots
-        decide, and name no other piece.
-        """
-        pairs = np.concatenate(self._pairs, axis=1)
-        graph = coo_array((np.ones(pairs.shape[1]), pairs), shape=(self._size, self._size))
-        pieces = connected_components(graph, directed=False)[1].astype(np.intp)
-        steps = pieces[self._n :].reshape(-1, self._k)
-        names, several = named(pieces, shots, self._k)
-        torn = np.isin(np.arange(len(names)), steps[_again(steps)])
-        names[torn] = -1
-        while not drawn:
-            said = names[steps]
-            without = said < 0
-            if (several & ~torn).any() or (_again(said) & ~without).any():
-                names[:] = -1
-            rows, last = np.nonzero(without & ~torn[steps] & (without.sum(axis=1, keepdims=True) == 1))
-            if not rows.size or (names < 0).all():
-                break
-            names[steps[rows, last]] = self._k * (self._k - 1) // 2 - said[rows].clip(0).sum(axis=1)
-        return names[pieces[: self._n]]
-
-
-def _again(rows: Labels) -> NDArray[np.bool_]:
-    """Return which entries stand in their row more than once."""
-    return np.asarray((rows[:, :, None] == rows[:, None]).sum(axis=2) > 1)
+    known, sizes = np.zeros((inside.shape[1], n_classes)), np.asarray(inside.sum(axis=1))[:, None]
+    known[tuple(shots)] = 1
+    called = (inside @ known > 0).astype(float)
+    while True:
+        votes = inside @ (known + inside.T @ called > 0).astype(float)
+        more = np.maximum(called, (votes >= _AGREE) & (2 * votes > sizes)).reshape(-1, n_classes, n_classes)
+        named, taken = more.any(axis=2), more.any(axis=1)
+        last = (named.sum(axis=1) == n_classes - 1) & (taken.sum(axis=1) == n_classes - 1)
+        more[last] += ~named[last][:, :, None] & ~taken[last][:, None]
+        if (more.reshape(called.shape) == called).all():
+            return known, called
+        called = more.reshape(called.shape)

@@ -14,17 +14,15 @@ from typing import Literal, get_args
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_split.game.view import Floats, Labels, SplitAttack, SplitThreat, SplitView
-from labelinf_split.recovery import lloyd, named, unit, whitened
+from labelinf_split.recovery import unit, whitened
 
 __all__ = ["METHODS", "CutClusters", "CutDirection", "CutNorm", "ModelCompletion"]
 
 _Clustered = Literal["gradients", "embeddings"]
 _Shown = Literal["embeddings", "features", "both"]
 _Method = Literal["logistic", "centroids", "spreading"]
-
-_RUNS = 8  # of which the tightest clusters count
 
 METHODS: tuple[_Method, ...] = get_args(_Method)
 
@@ -53,9 +51,11 @@ class CutDirection(SplitAttack):
     """Guesses the class whose known records have the most similar mean direction (Li et al.; Fu et al., 2022)."""
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
-        """Guess."""
-        found = _directions(view)
-        return view.nearest(np.nan_to_num(found @ unit(view.of_class(found)).T, nan=-2.0))
+        """Guess; known labels choose whether lengths count, and of two classes one may be what is unlike the other."""
+        alike = unit(unit(view.sent[: view.threat.shown_epochs]).mean(axis=0))
+        tried = [found @ unit(view.of_class(found)).T for found in (_directions(view), alike)]
+        scores, (rows, known) = np.nan_to_num(tried), view.shots
+        return view.nearest(scores[(scores[:, rows].argmax(axis=2) == known).sum(axis=1).argmax()])
 
 
 @attrs.frozen(kw_only=True)
@@ -74,12 +74,15 @@ class CutClusters(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess."""
+        from sklearn.cluster import KMeans
+
         n_classes, last = view.threat.n_classes, view.embeddings[-1].astype(np.float64)
         seen = _directions(view) if self.of == "gradients" else last - last.mean(axis=0)
         points = unit(whitened(seen, n_classes - 1))
-        runs = [lloyd(points, n_classes, rng) for _ in range(_RUNS)]
-        clusters, _ = min(runs, key=lambda run: float(np.square(points - run[1][run[0]]).sum()))
-        names, _ = named(clusters, view.shots, n_classes)
+        clusters = KMeans(n_classes, n_init=8, random_state=int(rng.integers(2**31))).fit_predict(points)
+        said = np.zeros((n_classes, n_classes))  # what known labels say of every cluster
+        np.add.at(said, (clusters[view.shots[0]], view.shots[1]), 1)
+        names = np.where(said.any(axis=1), said.argmax(axis=1), ABSTAIN)
         return view.guess(names[clusters], np.zeros(len(clusters)))
 
 

@@ -1,10 +1,9 @@
 """Labels from gradients of a linear top, and cuts that are solved for, behind encryption and Marvell (V3 to V7, V10).
 
 *Solved*: the label party has no features, and one top and one labelling explain the gradients of a step to rounding.
-*Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Signs*: of two classes the gradients of
-a step lie on one line, on either side of 0. Records that meet again tie steps together, and so does a top that cannot
-have turned round in between; known labels name what hangs together. Only what is solved is certified: signs are the
-labels' if labels are hard, which signs cannot show. Nothing below rounding counts.
+*Known top*: ``g = W'q`` gives ``q``, whose one negative entry is the label's. *Sides*: of two classes the gradients of
+a step lie on one line, on either side of 0, which their direction says (V3). Only what is solved is certified: sides
+are the labels' if labels are hard, which sides cannot show. Nothing below rounding counts.
 """
 
 from __future__ import annotations
@@ -13,14 +12,15 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_split.attacks.logits import CutArgmin, single, votes
 from labelinf_split.attacks.published import CutDirection
 from labelinf_split.game.view import Floats, Labels, Side, SplitAttack, SplitThreat, SplitView
-from labelinf_split.recovery import Solved, Ties, TopFit, solve_step, unit
+from labelinf_split.recovery import Solved, TopFit, names_of, solve_step, unit
 
-__all__ = ["SURE", "CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "line_sides", "on_a_line", "unmixed"]
+__all__ = ["SURE", "CutParameters", "LinearTop", "NoiseSubspace", "cone_labels", "on_a_line", "parts", "unmixed"]
 
 SURE = 1e6  #: confidence in what is certified
 _CLEAR = 100
@@ -31,26 +31,10 @@ _LOOKED = 1000  # gradients of a step that are compared with one another
 _LEADING = 3
 _TURNS = 100
 _PATIENCE = 12  # steps that may be refused in a row before the road is left
-
-
-def line_sides(gradients: Floats, rounding: float, before: Floats) -> tuple[Labels, Floats]:
-    """Return on which side of 0 every gradient of a step lies, and side 1 as a vector as long as the longest gradient.
-
-    Sides are 0 and 1, 1 that of the vector ``before``, and ``ABSTAIN`` below rounding. The vector is 0 if gradients
-    are not on one line, which those of one entry cannot show.
-    """
-    longest = float(np.linalg.norm(gradients, axis=1).max(initial=0))
-    nothing = np.full(len(gradients), ABSTAIN), np.zeros_like(before)
-    if not 0 < longest < np.inf or before.size < 2:
-        return nothing
-    _, _, rows = np.linalg.svd(gradients / longest, full_matrices=False)
-    line = -rows[0] if rows[0] @ before < 0 else rows[0]
-    along = gradients @ line / longest
-    off = np.linalg.norm(gradients / longest - along[:, None] * line, axis=1)
-    if off.max() >= rounding:
-        return nothing
-    least = rounding * max(_CLEAR, 1 / longest)  # gradients of a fitted step are all rounding
-    return np.where(np.abs(along) < least, ABSTAIN, (along > 0).astype(np.intp)), line * longest
+_CONTRADICT = (
+    "none: records that are of two classes by what is solved: {}. Check that an id is one person, with one label in "
+    "all passes, and that known labels are those that were trained on"
+)
 
 
 def cone_labels(gradients: Floats, top: Floats, rounding: float) -> Labels:
@@ -85,28 +69,26 @@ class LinearTop(SplitAttack):
         """Guess."""
         if view.top_weights is not None:
             return _by_known_top(view, view.top_weights)
-        labels, said = _solved(view, rng)
-        found = labels[view.targets] != ABSTAIN
-        drawn = np.isfinite(view.threat.label_epsilon)
-        certified = 0.0 if drawn else float(found.mean())
-        if not found.any() and view.threat.n_classes == 2:
-            labels, said = _by_signs(view), "none: signs, conditional on hard labels"
-            found = labels[view.targets] != ABSTAIN
-        rest = CutDirection()
-        left = view.guess(np.full_like(labels, ABSTAIN), np.zeros(len(labels)))  # no class is guessed as another
-        left = left if rest.unsupported_reason(view.threat) else rest.run(view, rng)
+        labels, sure, said = _solved(view, rng)
+        sure, certified = sure[view.targets], float(sure[view.targets].mean())
+        if np.isfinite(view.threat.label_epsilon):
+            certified, said = 0.0, f"{Solved.NONE.value}: labels are drawn"
+        rest = view.guess(labels, np.zeros(len(labels)))  # what most steps say, of classes that have names
+        if not view.threat.nameless or view.threat.n_classes == 2:
+            rest = CutDirection().run(view, rng)
         return Guess(
-            labels=np.where(found, labels[view.targets], left.labels),
-            confidence=np.where(found, SURE, np.asarray(left.confidence)),
-            evidence={"certified": certified, "certificate": said if found.any() else Solved.NONE.value},
+            labels=np.where(sure, labels[view.targets], rest.labels),
+            confidence=np.where(sure, SURE, np.asarray(rest.confidence)),
+            evidence={"certified": certified, "certificate": said},
         )
 
 
-def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
-    """Return certified labels, solved twice where records meet again, ``ABSTAIN`` without, and what that is worth."""
+def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, NDArray[np.bool_], str]:
+    """Return what most steps say, what of it is certified, twice where records meet again, and what that is worth."""
     threat, sent, steps, n = view.threat, view.sent, view.n_steps, len(view.features)
-    ties, worst, refused, met = Ties(n, steps, threat.n_classes), Solved.PROVED, 0, np.zeros(n)
-    near, drawn, again = None, bool(np.isfinite(threat.label_epsilon)), min(_EPOCHS, len(view.step))
+    groups, worst, refused, near = list[Labels](), Solved.PROVED, 0, None
+    of_pass = max(steps // len(view.step), 1)
+    labels, sure, contradict = np.full(n, ABSTAIN), np.zeros(n, dtype=bool), 0
     for step in range(steps):
         where = view.rows_of(step)
         if not len(where[0]) or refused == _PATIENCE:
@@ -118,28 +100,14 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, str]:
         near, refused = (fit, 0) if explained else (near, refused + 1)
         if fit is not None and fit.solved is not Solved.NONE:
             worst = fit.solved if worst is Solved.PROVED else worst
-            ties.join(step, where[1][fit.sure], fit.labels[fit.sure])
-            met[where[1][fit.sure]] += 1
-        ended = not drawn and (step + 1) % max(steps // len(view.step), 1) == 0  # an epoch
-        if ended and ((ties.names(view.shots) != ABSTAIN) & (met >= again))[view.targets].all():
-            break
-    labels = np.where(met >= again, ties.names(view.shots, drawn), ABSTAIN)
-    return labels, "none: labels are drawn" if drawn else f"{worst.value}, names by known labels"
-
-
-def _by_signs(view: SplitView) -> Labels:
-    threat, sent, ties = view.threat, view.sent, Ties(len(view.features), view.n_steps, 2)
-    before, moved, chain = np.zeros(threat.width), 0.0, 0
-    for step in range(view.n_steps):
-        where = view.rows_of(step)
-        sides, line = line_sides(sent[where], threat.rounding, before)
-        # |v| is at least the longest gradient: had the top turned round, it would have moved further than it can.
-        tied = min(np.linalg.norm(before), np.linalg.norm(line)) > max(moved, _CLEAR * threat.rounding)
-        chain = chain if tied else step
-        ties.join(chain, where[1][sides != ABSTAIN], sides[sides != ABSTAIN])
-        lengths = np.linalg.norm(view.embeddings[where], axis=1)
-        before, moved = line, threat.moved(float(lengths.sum()) / max(lengths.size, 1))
-    return ties.names(view.shots)
+            groups.append(np.stack([where[1], fit.labels])[:, fit.sure])
+        if (step + 1) % of_pass == 0 or step == steps - 1:
+            labels, sure, contradict = names_of(groups, view.shots, n, threat.n_classes, min(_EPOCHS, len(view.step)))
+            if contradict or sure[view.targets].all():
+                break
+    said = f"{worst.value}, names by known labels" if sure.any() else Solved.NONE.value
+    said = _CONTRADICT.format(contradict) if contradict else said
+    return labels, sure, said
 
 
 def _by_known_top(view: SplitView, tops: Floats) -> Guess:
@@ -229,6 +197,13 @@ def on_a_line(gradients: Floats) -> Floats | None:
     return np.asarray(line) if alone and 3 <= line.sum() < len(line) else None
 
 
+def parts(view: SplitView) -> bool:
+    """Return whether most steps fall into gradients on a line and off it, which is seen without any label."""
+    sent = view.sent
+    lines = [on_a_line(sent[view.rows_of(step)]) for step in range(view.n_steps)]
+    return 2 * sum(line is not None for line in lines) > len(lines)
+
+
 @attrs.frozen(kw_only=True)
 class NoiseSubspace(SplitAttack):
     """Parts every step into gradients on a line and off it, through Marvell's noise.
@@ -246,12 +221,11 @@ class NoiseSubspace(SplitAttack):
 
     def run(self, view: SplitView, rng: np.random.Generator) -> Guess:
         """Guess; which class has the noise may change from step to step."""
-        scores, sent, parted = np.zeros(view.step.shape), view.sent, 0
+        scores, sent = np.zeros(view.step.shape), view.sent
         for step in range(view.n_steps):
             where = view.rows_of(step)
             if len(where[0]) > _LEADING:
                 line = on_a_line(sent[where])
-                parted += line is not None
                 score = _energy(sent[where]) if line is None else np.where(line, -1.0, 1.0)
                 scores[where] = score - score.mean()
         total, steps = scores.sum(axis=0), np.maximum(view.step, 0)  # of what was left out the score is 0
@@ -260,7 +234,7 @@ class NoiseSubspace(SplitAttack):
             total = unit((scores * agreed[steps]).sum(axis=0))
         means = view.of_class(total)
         labels = ((total > 0) == (means[1] > means[0])).astype(np.intp)
-        return view.guess(labels, np.abs(total), steps_parted=parted / view.n_steps)
+        return view.guess(labels, np.abs(total))
 
 
 def _energy(gradients: Floats) -> Floats:

@@ -6,7 +6,7 @@ attack that counts or from features alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -76,44 +76,36 @@ class SplitAudit(AuditDecision):
 
 
 def audited(
-    view: SplitView, labels: Labels, attacks: Mapping[str, SplitAttack], *, claim: float | None, seed: int
+    view: SplitView, labels: Labels, name: str, attack: SplitAttack, *, claim: float | None, seed: int
 ) -> SplitAudit:
-    """Play attacks of which one counts, and say what its guesses prove.
-
-    Of ``attacks``, by name, the first counts, unless it certifies nothing and another parts most steps into what lies
-    on a line and what does not, which is seen without any label. ``labels`` are in the order of ``view.targets``.
+    """Play the attack that counts, and say what its guesses prove of ``labels``, in the order of ``view.targets``.
 
     Raises:
-        InputError: The first attack cannot be played here.
+        InputError: It cannot be played here.
     """
-    n_classes, first = view.threat.n_classes, next(iter(attacks))
-    if lacks := attacks[first].unsupported_reason(view.threat):
-        raise InputError(f"{first} cannot be played: it {lacks}.")
-    found = SplitAudit(attack=first, n_canaries=labels.size, n_classes=n_classes, claim=claim)
-    fitting = {name: each for name, each in attacks.items() if not each.unsupported_reason(view.threat)}
-    guesses = {name: _played(each, view, seed) for name, each in fitting.items()}
-    parting = (name for name, each in guesses.items() if each.evidence.get("steps_parted", 0) > 0.5)
-    counted = first if guesses[first].evidence.get("certified") else next(parting, first)
-    broken = "; ".join(f"{name}: {each.evidence[_BROKE]}" for name, each in guesses.items() if _BROKE in each.evidence)
-    guess, redrawn = guesses[counted], np.random.default_rng([seed, 1]).integers(0, n_classes, labels.size)
-    voids = tuple(_voids(view, labels, counted, fitting[counted]))
+    n_classes = view.threat.n_classes
+    if lacks := attack.unsupported_reason(view.threat):
+        raise InputError(f"{name} cannot be played: it {lacks}.")
+    guess, redrawn = _played(attack, view, seed), np.random.default_rng([seed, 1]).integers(0, n_classes, labels.size)
+    voids = tuple(_voids(view, labels, name, attack))
     made, correct = int((guess.labels != ABSTAIN).sum()), int((guess.labels == labels).sum())
-    epsilon = both_tails_epsilon(correct, made, n_classes=n_classes) if made and not voids else 0.0
     certified = float(guess.evidence.get("certified", 0.0))
     wrong = int(((np.asarray(guess.confidence) >= SURE) & (guess.labels != labels)).sum()) if certified else 0
     refuted = (f"{wrong} labels that seemed certified are not those that were planted. {_PREMISES}",) if wrong else ()
-    return attrs.evolve(
-        found,
-        attack=counted,
+    return SplitAudit(
+        attack=name,
+        n_canaries=labels.size,
+        n_classes=n_classes,
+        claim=claim,
         voids=voids,
-        limits=(*refuted, *_limits(view, claim)),
+        limits=(*refuted, *_limits(view)),
         guesses=made,
         correct=correct,
         placebo=int((guess.labels == redrawn).sum()),
         certified=0.0 if wrong else certified,
         certificate="none" if wrong else str(guess.evidence.get("certificate", "none")),
-        failed="" if epsilon > (claim or 0) else broken,  # what broke beside a leak takes nothing back
-        epsilon=epsilon,
+        failed=str(guess.evidence.get(_BROKE, "")),
+        epsilon=both_tails_epsilon(correct, made, n_classes=n_classes) if made and not voids else 0.0,
         power=0.0 if claim is None else _power(claim, made, n_classes),
     )
 
@@ -141,15 +133,11 @@ def _uniform(labels: Labels, n_classes: int) -> float:
     return float((1 + uneven.sum()) / (1 + uneven.size))
 
 
-def _limits(view: SplitView, claim: float | None) -> Iterator[str]:
+def _limits(view: SplitView) -> Iterator[str]:
     """Yield what keeps attacks from reading every label, as a limit of the audit and no merit of the run."""
     n_classes = view.threat.n_classes
-    if claim is not None and not view.threat.own_effects:
-        yield "Whoever claims an epsilon changes gradients or labels: no claim passes without --defended"
     if without := sorted({*range(n_classes)} - {*view.shots[1].tolist()}) if view.threat.nameless else []:
         yield f"No label is known of class {', '.join(str(k + 1) for k in without)} of {n_classes}, in their order"
-    if gone := int((view.step[:, view.targets] < 0).all(axis=0).sum()):
-        yield f"{gone} canaries are left out: their ids may stand for two people"
 
 
 def _voids(view: SplitView, labels: Labels, counted: str, attack: SplitAttack) -> Iterator[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
+from labelinf_data.encode import is_number
 from labelinf_data.table import columns_of
 from labelinf_split.game.channel import SplitChannel
 from labelinf_split.game.view import Labels, Side, SplitThreat, SplitView
@@ -24,17 +25,19 @@ __all__ = ["read_run"]
 Arrays = dict[str, NDArray[Any]]
 
 _KINDS = {"embeddings": "f", "gradients": "f", "step": "iu", "ids": "iuU", "features": "f", "classes": "iuU"}
-_USUAL = 1.5  # times as many rows as most ids have; two people have twice as many
+_LARGEST = 1e100  # whose squares can still be added up
+_SPARSE = 30  # times as large as the file what has rows by pass and record may be
 _NEEDED, _ROWS = tuple(_KINDS)[:4], tuple(_KINDS)[:5]
 
 
 def read_run(
     *, run: str, canaries: str, known: str | None, top: str, label_features: bool, defended: bool
-) -> tuple[SplitView, Labels, int]:
-    """Return what the feature party saw, the planted labels, and how many rows are left out.
+) -> tuple[SplitView, Labels]:
+    """Return what the feature party saw, and the planted labels.
 
     ``canaries`` and ``known`` name CSV files with columns ``id`` and ``label``: what was planted, and what the feature
-    party knows. ``defended`` says that gradients are changed before they are released.
+    party knows. ``defended`` says that gradients are changed before they are released, or labels: then all passes are
+    read together.
 
     Raises:
         InputError: A file cannot be used as it is; the message says what is wrong and where.
@@ -45,7 +48,7 @@ def read_run(
         raise InputError(f"{known}: {len(twice)} of its ids are canaries too; whose label is known is none.")
     logits = arrays["gradients"].shape[1] if top == "none" else 0
     classes = _classes(run, arrays, logits, {*planted.values(), *shown.values()})
-    seen, left_out = _by_passes(arrays)
+    seen = _by_passes(run, arrays, {*planted, *shown})
     epochs, n, width = seen["gradients"].shape
     rows = {str(name): row for row, name in enumerate(seen["ids"][0].tolist())}
     targets, labels = _placed(canaries, planted, rows, classes)
@@ -77,7 +80,7 @@ def read_run(
         targets=targets,
         shots=shots,
     )
-    return view, labels, left_out
+    return view, labels
 
 
 def _checked(run: str, arrays: Arrays) -> Arrays:
@@ -93,30 +96,28 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
         expected, kinds = wanted.get(name, (last,) if name == "classes" else (shape[0], max(last, 1))), _KINDS[name]
         if array.shape != expected:
             raise InputError(f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {expected}.")
-        if array.dtype.kind not in kinds or (kinds == "f" and not np.isfinite(array).all()):
-            told = {"f": "finite numbers in floating point", "iu": "whole numbers", "iuU": "whole numbers or text"}
-            raise InputError(f"{run}: {name} must be {told[kinds]}.")
+        if array.dtype.kind not in kinds or (kinds == "f" and not float(np.abs(array).max(initial=0)) < _LARGEST):
+            told = {
+                "f": f"finite numbers in floating point, below {_LARGEST:g}",
+                "iu": "whole numbers",
+                "iuU": "whole numbers or text",
+            }
+            raise InputError(f"{run}: {name} must be {told.get(kinds, 'whole numbers or text')}.")
     return arrays
 
 
-def _by_passes(arrays: Arrays) -> tuple[Arrays, int]:
-    """Return what has rows by pass and record, step -1 where there is none, and how many rows are left out.
-
-    These are of ids that may stand for two people: two different rows of a step, or far more rows than most have.
-    """
-    _, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
+def _by_passes(run: str, arrays: Arrays, asked: set[str]) -> Arrays:
+    """Return what has rows by pass and record, step -1 where there is none: the most passes that ids ``asked`` have."""
+    names, who, times = np.unique(arrays["ids"], return_inverse=True, return_counts=True)
     order = np.lexsort((arrays["step"], who))
-    one, after = order[:-1], order[1:]
-    differ = [(arrays[name][one] != arrays[name][after]).any(axis=1) for name in ("embeddings", "gradients")]
-    twice = (who[one] == who[after]) & (arrays["step"][one] == arrays["step"][after]) & np.logical_or(*differ)
-    doubtful = times > _USUAL * np.quantile(times, 0.75)
-    doubtful[who[one[twice]]] = True
-    passed = np.arange(times[~doubtful].max(initial=1))[:, None]
+    passed = np.arange(times[[str(name) in asked for name in names.tolist()]].max(initial=1))[:, None]
+    if passed.size * times.size > _SPARSE * who.size:
+        raise InputError(f"{run}: one id has {passed.size} rows, most have {np.median(times):g}. An id is one person.")
     rows = order[np.cumsum(times) - times + np.minimum(passed, times - 1)]
     seen = {name: arrays[name][rows] for name in _ROWS if name in arrays}
     steps = np.unique(seen["step"], return_inverse=True)[1].reshape(rows.shape)
-    seen["step"] = np.where((passed < times) & ~doubtful, steps, -1)
-    return seen, int(times[doubtful].sum())
+    seen["step"] = np.where(passed < times, steps, -1)
+    return seen
 
 
 def _column(path: str) -> dict[str, str]:
@@ -132,6 +133,9 @@ def _column(path: str) -> dict[str, str]:
 def _classes(run: str, arrays: Arrays, logits: int, said: set[str]) -> list[str]:
     """Return the names of the classes, in the order of the ``logits`` if there are any."""
     classes = [str(number) for number in range(logits)] if logits else sorted(said)
+    numbers = [float(name) for name in said if is_number(name)]
+    if "classes" not in arrays and len(set(numbers)) < len(numbers):
+        raise InputError(f"{run}: a class is written in two ways, as 1 and 1.0 are. Write every class in one way.")
     if "classes" in arrays:
         classes = [str(name) for name in arrays["classes"].tolist()]
     if len(set(classes)) != len(classes) or len(classes) < 2 or len(classes) != (logits or len(classes)):

@@ -32,12 +32,11 @@ class SplitChannel(PlantedChannel):
         frozen: The label party does not train.
         top_known: The feature party sees a linear top's weights at every step.
         shots: Labels of every class that it knows; 0: classes have no names, but where there is no top.
-        steps_known: It knows optimiser and step size of the label party.
         encrypted: It sees mean gradients of its own weights only, as behind homomorphic encryption.
         epochs: Passes over the records.
         batch: Records of a step.
         optimiser: Of both parties.
-        rate: Step size.
+        rate: Step size; like all settings, public.
         width: Entries of an embedding; without a top there is one for every class, without a bottom for every feature.
         hidden: Units of hidden layers.
         canaries: Share of the training records whose labels are planted, in (0, 1).
@@ -56,7 +55,6 @@ class SplitChannel(PlantedChannel):
     frozen: bool = False
     top_known: bool = False
     shots: int = attrs.field(default=5, validator=attrs.validators.ge(0))
-    steps_known: bool = False
     encrypted: bool = False
     epochs: int = attrs.field(default=5, validator=_WHOLE)
     batch: int = attrs.field(default=32, validator=_WHOLE)

@@ -15,10 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet
-from labelinf_split.game.view import BETAS, CutBatch, Floats, Labels, Side, SplitThreat, SplitView
+from labelinf_split.game.view import CutBatch, Floats, Labels, Side, SplitThreat, SplitView
 
 __all__ = ["SplitNetwork", "SplitRun", "recorded"]
 
+_BETAS = (0.9, 0.999)  # of Adam (Kingma and Ba, ICLR 2015)
 _DTYPES: dict[str, Any] = {"single": np.float32, "double": np.float64}
 
 
@@ -61,12 +62,12 @@ class SplitNetwork:
     def descend(self, gradients: Sequence[Floats], rate: float, adam: bool) -> None:
         """Take a step in place, of plain descent or of Adam (Kingma and Ba, ICLR 2015)."""
         self._steps += 1
-        fast, slow = (1 - beta**self._steps for beta in BETAS)
+        fast, slow = (1 - beta**self._steps for beta in _BETAS)
         for weight, gradient, (first, second) in zip(self.weights, gradients, self._moments, strict=True):
             number = weight.dtype.type
             if adam:
-                first += number(1 - BETAS[0]) * (gradient - first)
-                second += number(1 - BETAS[1]) * (gradient * gradient - second)
+                first += number(1 - _BETAS[0]) * (gradient - first)
+                second += number(1 - _BETAS[1]) * (gradient * gradient - second)
                 weight -= number(rate * math.sqrt(slow) / fast) * first / (np.sqrt(second) + number(1e-8))
             else:
                 weight -= number(rate) * gradient

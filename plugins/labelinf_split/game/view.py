@@ -23,12 +23,10 @@ from labelinf_split.game.effects import EFFECTS, SplitFacts
 if TYPE_CHECKING:
     from labelinf_split.game.channel import SplitChannel
 
-__all__ = ["BETAS", "CutBatch", "Side", "SplitAttack", "SplitDefence", "SplitThreat", "SplitView"]
+__all__ = ["CutBatch", "Side", "SplitAttack", "SplitDefence", "SplitThreat", "SplitView"]
 
 Floats = NDArray[Any]
 Labels = NDArray[np.intp]
-
-BETAS = (0.9, 0.999)  #: of Adam (Kingma and Ba, ICLR 2015)
 
 
 class Side(enum.Enum):
@@ -77,18 +75,6 @@ class SplitThreat(ThreatModel):
             line=run.top is Side.LINEAR and run.frozen and self.n_classes == 2,
             stateless=run.frozen or (bare and not run.label_features),
         )
-
-    def moved(self, length: float) -> float:
-        """Return how far the difference of two rows of a linear top moves in a step at most; infinity: not known.
-
-        Adam's ``|m| / sqrt(v)`` is at most ``(1 - b1) / sqrt((1 - b2) (1 - b1^2 / b2))`` (Cauchy and Schwarz); plain
-        descent moves by the mean ``length`` of an embedding, twice, times the rate. Changed gradients show no top.
-        """
-        if not (self.facts.intact and (self.run.frozen or self.run.steps_known)):
-            return math.inf
-        rate = 0.0 if self.run.frozen else self.run.rate
-        most = (1 - BETAS[0]) / math.sqrt((1 - BETAS[1]) * (1 - BETAS[0] ** 2 / BETAS[1]))
-        return 2 * rate * (math.sqrt(self.width) * most if self.run.optimiser == "adam" else length)
 
 
 @attrs.frozen(kw_only=True, eq=False)
