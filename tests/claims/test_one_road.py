@@ -503,5 +503,7 @@ def test_a_bare_function_certifies_nothing_however_few_its_answers(name: str, mo
     data = made(300)
     target = Goal(gain=0.4).read(0.5)
 
+    said = theory(BUILDER, "score", board.threat(Setting(data=data)))  # what bounds, advise and matrix are told
+    assert (said.ceilings, said.bounds) == ((), ())
     assert certificate(BUILDER, board.deployed(data, ()), target) is None
     assert certificate(BUILDER, board.deployed(data, built("query-limit(queries=1)")), target) is not None
