@@ -260,7 +260,7 @@ def _status(results: Results, gate: str | None) -> Exit:
     """Return what the run ends with: what the user gates on, or else what could not be played."""
     from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.report import words
-    from labelinf_core.report.boards import boards, failed, unmet
+    from labelinf_core.report.boards import boards, failed, unmet, untried
 
     broken = {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED} if gate == "broken" else set()
     if gate is not None and any(result.verdict in {Verdict.CONTRADICTION, *broken} for result in results.cells):
@@ -274,11 +274,9 @@ def _status(results: Results, gate: str | None) -> Exit:
     if gate is not None and (doubt := next(filter(None, (result.doubt for result in results.cells)), "")):
         click.echo(f"labelinf: {doubt}; so nothing is known of what holds there", err=True)
         return Exit.INCONCLUSIVE
-    silent = [cell for board in boards(results) for cell in unmet(board)]
+    silent = [cell for board in boards(results) for cell in (untried if gate == "broken" else unmet)(board)]
     if silent and (gate == "broken" or all(result.accuracy is None for result in results.cells)):
         names = ", ".join(dict.fromkeys(map(words.pipeline, silent)))
-        click.echo(
-            f"labelinf: nothing could be played against {names}, so nothing is known of what holds there", err=True
-        )
+        click.echo(f"labelinf: nothing was tried against {names}, so nothing is known of what holds there", err=True)
         return Exit.INCONCLUSIVE
     return Exit.DONE

@@ -10,7 +10,7 @@ from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 
-__all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked", "unmet"]
+__all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked", "unmet", "untried"]
 
 Board = tuple[CellResult, ...]  #: the cells that share a channel and a label set
 
@@ -62,6 +62,12 @@ def unmet(board: Iterable[CellResult]) -> list[CellResult]:
     """Return the first cell of every line of defences that nothing could be played against, and that says why."""
     lines = columns(board).values()
     return [cells[0] for cells in lines if all(cell.failure and cell.failure[0] is Status.REFUSED for cell in cells)]
+
+
+def untried(board: Iterable[CellResult]) -> list[CellResult]:
+    """Return the first cell of every line of defences against which nothing was tried that shows anything."""
+    nothing = {Verdict.UNTESTED, Verdict.NOT_PLAYED, Verdict.LEAKY, Verdict.VIEW_REVEALS}
+    return [cells[0] for cells in columns(board).values() if all(cell.verdict in nothing for cell in cells)]
 
 
 def baseline(cells: Iterable[CellResult]) -> float:

@@ -470,19 +470,24 @@ def test_an_outside_channel_cannot_say_that_nobody_vouches(monkeypatch: pytest.M
     assert ceiling.vouched
 
 
-@pytest.mark.parametrize(("positives", "proved"), [(1, False), (2, True)])
+@pytest.mark.parametrize(
+    ("positives", "group", "proved"), [(1, 1, False), (2, 1, True), (2, 2, False), (3, 2, False), (4, 2, True)]
+)
 @pytest.mark.parametrize("metric", ["roc-auc", "gini", "youden", "lift", "lift-at-k"])
 def test_noise_proves_nothing_where_one_label_decides_whether_there_is_a_score(
-    metric: str, positives: int, proved: bool
+    metric: str, positives: int, group: int, proved: bool
 ) -> None:
-    """Of one positive, a refusal tells it; where no class can vanish, it is said which labels are meant."""
+    """Of one positive, or one group of them, a refusal tells it; else it is said which labels are meant."""
     labels = (np.arange(60) < positives).astype(np.intp)
-    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
+    groups = np.arange(60) // group if group > 1 else None
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made", groups=groups)
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "metric"))
     threat = channel.threat(Setting(data=data, defences=built("laplace-dp(epsilon=0.1, queries=3)")))
 
-    ceilings = [one for one in theory(BUILDER, "score", threat).ceilings if "label-DP" in one.conditions]
+    said = theory(BUILDER, "score", threat)
+    ceilings = [one for one in said.ceilings if "label-DP" in one.conditions]
     assert math.isfinite(threat.label_epsilon) == bool(ceilings) == proved
+    assert any("holds every attack to" in one.title and "labels" in one.title for one in said.bounds) == proved
     assert all("those in which every class is there" in one.conditions for one in ceilings)
 
 
@@ -503,5 +508,7 @@ def test_a_bare_function_certifies_nothing_however_few_its_answers(name: str, mo
     data = made(300)
     target = Goal(gain=0.4).read(0.5)
 
+    said = theory(BUILDER, "score", board.threat(Setting(data=data)))  # what bounds, advise and matrix are told
+    assert (said.ceilings, said.bounds) == ((), ())
     assert certificate(BUILDER, board.deployed(data, ()), target) is None
     assert certificate(BUILDER, board.deployed(data, built("query-limit(queries=1)")), target) is not None

@@ -185,6 +185,8 @@ def test_resume_without_a_run_says_so(labelinf: Labelinf, suite: str) -> None:
         ("contradiction", "*/fake-boast", 1),
         ("broken", "fake-reader/none", 1),
         ("broken", "fake-constant/none", 0),
+        ("broken", "majority/none", 3),  # a blind guess tries nothing
+        ("contradiction", "majority/none", 0),
     ],
 )
 def test_a_gate_decides_the_exit_status(
@@ -192,7 +194,8 @@ def test_a_gate_decides_the_exit_status(
 ) -> None:
     options = ["--fail-on", gate] if gate else []
 
-    result = matrix(labelinf, suite, "--defence", "fake-boast", "--only", only, "--trials", "8", *options)
+    added = ["--defence", "fake-boast", "--attack", "majority"]
+    result = matrix(labelinf, suite, *added, "--only", only, "--trials", "8", *options)
 
     assert result.exit_code == status
 

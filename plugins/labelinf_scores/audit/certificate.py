@@ -38,7 +38,6 @@ __all__ = [
     "never_asking",
 ]
 
-_WHATEVER = "whatever it returns"  # no arithmetic: as many bits as it likes
 NEVER_ASKED = "of the board's own metric: the scorer is not asked there, and nothing is said of it"
 ONLY_THROUGH_US = (
     "labels reach the scorer only through labelinf (not of a program or container that holds its own copy)"
@@ -122,14 +121,11 @@ class AuditedBoard(ScoreChannel):
     def deployed(self, data: LabelSet, stages: Sequence[Defence]) -> ScoreThreat:
         """Return what an adversary knows behind ``stages`` who knows the class shares at least.
 
-        Before any stage of ours nothing says what a user's function shows: a text, a list or a whole number can hold
-        every label. Behind one it is the number that the stage lets out.
-
         Raises:
             InputError: A stage does not fit there.
         """
         told: ScoreThreat = self.threat(Setting(data=informed(data), defences=tuple(stages)))
-        return told if stages or not is_own(self.scorer) else attrs.evolve(told, arithmetic=_WHATEVER)
+        return told
 
 
 def never_asking(proof: BoardCertificate) -> BoardCertificate:

@@ -16,6 +16,7 @@ from typing import ClassVar
 import attrs
 
 from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import UNRELATED
@@ -54,12 +55,19 @@ def answer_bits(threat: ScoreThreat) -> float:
 def _format_bits(threat: ScoreThreat) -> float:
     """Return log2 of what one answer can be: a number of the format, or a refusal.
 
-    Where an answer is no one score, or nothing is known of it, it is a double all the same, if scores are doubles.
+    Where an answer is no one score, or nothing is known of it, it is a double all the same, if scores are doubles: a
+    stage lets out nothing else. Before any stage a user's function may return a text, a list or a whole number of any
+    length, which can hold every label.
     """
     bits = threat.computes.bits
     if not threat.known or _several(threat):
-        bits = _DOUBLE if threat.computes.doubles else math.inf
+        bits = _DOUBLE if threat.computes.doubles and not _bare(threat) else math.inf
     return bits + math.log2(1 + 2.0**-bits) if threat.refuses else bits
+
+
+def _bare(threat: ScoreThreat) -> bool:
+    """Whether answers come straight from a scorer of which nothing is known."""
+    return not threat.defences and any(isinstance(effect, Unknown) for effect in threat.own_effects)
 
 
 def _several(threat: ScoreThreat) -> bool:

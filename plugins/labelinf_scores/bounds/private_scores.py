@@ -65,6 +65,8 @@ class PrivateScores(Bound):
         facts = any_score(threat)
         if facts is None or facts.members or facts.query_budget is None or facts.baseline == 1:
             return ()
+        if not facts.facts.neighbours_scored:  # a refusal tells the label, whatever the noise
+            return ()
         target = facts.baseline + self.gain * (1 - facts.baseline)
         return (
             _gaussian_needed(facts, facts.query_budget, target),

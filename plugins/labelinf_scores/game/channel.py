@@ -165,7 +165,8 @@ class ScoreChannel(Channel):
             return found.threat(data, self.queries)
         metric, facts = self._scored(data), self._scorer(data).facts
         values = data.values if metric is not None and metric.of_values else ()
-        rarest = int(np.bincount(data.labels, minlength=data.n_classes).min())
+        largest = max((size for size, _ in data.group_sizes), default=1)
+        rarest = int(np.bincount(data.labels, minlength=data.n_classes).min()) // largest
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,

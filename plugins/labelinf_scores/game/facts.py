@@ -240,15 +240,22 @@ class ScoreFacts:
         """Return how far one label moves a score as it is computed, the errors of both sums included."""
         return self.moved(magnification, jump) + 2 * magnification * self.error
 
+    @property
+    def neighbours_scored(self) -> bool:
+        """Whether there is a score whatever one label is, or those of one group.
+
+        Labels of some records, or perturbed ones, may be of one class, as how many there are of each is public of all
+        of them only; and so may all be where a class has one record, or one group.
+        """
+        some = self.scored < 1 or self.size != self.n_records or self.label_keep < 1
+        return self.loss.always_scored if some else self.loss.neighbours_scored
+
     def private_noise(self) -> Iterator[tuple[GridNoise, Fraction]]:
         """Yield the models that prove something here, and by how many steps one label moves what they are added to.
 
-        None does where labels decide whether there is a score at all: of some records, or perturbed, they may be of one
-        class, as how many there are of each is public of all of them only; and so may all be where a class has one
-        record.
+        None does where labels decide whether there is a score at all.
         """
-        some = self.scored < 1 or self.size != self.n_records or self.label_keep < 1
-        if not (self.loss.always_scored if some else self.loss.neighbours_scored):
+        if not self.neighbours_scored:
             return
         for noise in self.noise:
             distance = self.computed_apart(noise.magnification, noise.jump)

@@ -82,7 +82,7 @@ class AdditiveLoss(Loss, abc.ABC):
 
     @property
     def neighbours_scored(self) -> bool:
-        """Whether labels have a score in which any one label is another than here."""
+        """Whether labels have a score in which any one label, or those of one group, are others than here."""
         return True
 
     def confined(self, low: float, high: float) -> AdditiveLoss:

@@ -31,7 +31,7 @@ class Unadditive(AdditiveLoss):
     Attributes:
         metric: What is scored.
         n_records: N.
-        rarest: Records of the rarest class, which is public; 0 where it is not known.
+        rarest: Records of the rarest class, which is public, in groups of the largest size; 0 where it is not known.
         values: What the classes stand for; empty where that is not known, or is nothing.
         width: Of the least range that holds every prediction and every value; infinity without one.
         least: Where that range begins.
@@ -65,7 +65,7 @@ class Unadditive(AdditiveLoss):
 
     @property
     def neighbours_scored(self) -> bool:
-        """Whether no class vanishes when one label changes, or none has to be there."""
+        """Whether no class vanishes when one label changes, or those of one group, or none has to be there."""
         return self.always_scored or self.rarest > 1
 
     def confined(self, low: float, high: float) -> Unadditive:
