@@ -7,6 +7,7 @@ import functools
 import html
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from labelinf_core.report.progress import waiting
@@ -74,13 +75,16 @@ class ShownResult(abc.ABC):
             size: Width and height of a panel in inches.
 
         Raises:
-            InputError: matplotlib is not installed, or there is no such panel.
+            InputError: matplotlib is not installed, there is no such panel, or that is no size.
         """
         from labelinf_core.contracts.errors import InputError
 
         every = list(self.pictures())
         if panel != "all" and panel not in range(max(1, len(every))):
             raise InputError(f"panel={panel!r} must be one of 0 to {max(0, len(every) - 1)}, or 'all'.")
+        numbers = size if isinstance(size, tuple | list) and len(size) == 2 else (0, 0)
+        if not all(isinstance(number, Real) and 0.5 <= number <= 100 for number in numbers):
+            raise InputError(f"size={size!r} must be two numbers of inches from 0.5 to 100, such as (3.4, 2.7).")
         try:
             from labelinf.plots import drawn
         except ImportError as error:

@@ -175,13 +175,12 @@ def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.runs import find_run
 
-    if out is not None:
-        return out
     if not resume:
-        return _new_directory(plan)
-    found = find_run(RUNS, plan)
+        return out or _new_directory(plan)
+    found = find_run(RUNS, plan) if out is None else out if out.exists() else None
     if found is None:
-        raise InputError(f"nothing to resume: no run under {RUNS}/ has this plan; leave --resume out to begin one.")
+        lacks = f"no run under {RUNS}/ has this plan" if out is None else f"there is no run in {out}"
+        raise InputError(f"nothing to resume: {lacks}; leave --resume out to begin one.")
     return found
 
 

@@ -153,7 +153,7 @@ def _claim(function: Any) -> Any:
     for option in (
         click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP."),
         click.option("--delta", type=Share(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim."),
-        click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted."),
+        click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed."),
     ):
         function = option(function)
     return function

@@ -174,6 +174,8 @@ def test_resume_without_a_run_says_so(labelinf: Labelinf, suite: str) -> None:
 
     assert result.exit_code == 2
     assert result.stderr.startswith("labelinf: nothing to resume: no run under runs/ has this plan")
+    there = matrix(labelinf, suite, "--resume", "--out", "nowhere")
+    assert (there.exit_code, "nothing to resume: there is no run in nowhere;" in there.stderr) == (2, True)
 
 
 @pytest.mark.long

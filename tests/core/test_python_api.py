@@ -238,6 +238,9 @@ def test_a_panel_fits_a_column_and_holds_all_of_its_words(objects: li.Played) ->
         assert (drawn <= [3.42, 2.72, 3.42, 2.72]).all()
     with pytest.raises(InputError, match=r"panel=9 must be one of 0 to \d, or 'all'"):
         objects.plot(9)
+    for size in ((0, 0), (3,), "big", 3, (float("nan"), 2), (1e9, 1), (None, 2)):
+        with pytest.raises(InputError, match=r"must be two numbers of inches from 0.5 to 100"):
+            objects.plot(size=size)  # type: ignore[arg-type]
 
 
 def test_whoever_interrupts_a_matrix_gets_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_a_model_that_remembers_is_seen_and_nothing_is_proved(tmp_path: Path) ->
     found = observed(files(tmp_path, *drawn(1.0)))
     answer = json.loads(found.stdout)
 
-    assert (found.exit_code, answer["decision"]["word"], answer["decision"]["status"]) == (3, "no leak shown", 3)
+    assert (found.exit_code, answer["decision"]["word"], answer["decision"]["status"]) == (3, "observed", 3)
     assert answer["trained"]["value"] > 0.9
     assert answer["placebo"]["value"] < 0.6
     assert answer["p_alike"] < 1e-6

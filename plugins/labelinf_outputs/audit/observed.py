@@ -57,7 +57,7 @@ class ObservedModel(AuditDecision):
 
     def lines(self) -> Iterator[str]:
         """Yield what was seen, for a terminal."""
-        yield from wrapped(f"{self.word.value}  {self.says}")
+        yield from wrapped(f"observed    {self.says}")
         by = f"what it favours more than references, {self.references}" if self.references else "its prediction"
         yield f"guessed by {by}"
         yield f"  trained on      {share(self.trained)}"
@@ -70,7 +70,7 @@ class ObservedModel(AuditDecision):
 
     def document(self) -> dict[str, Any]:
         """Return it for a program."""
-        return {"decision": {"word": self.word, "status": self.status, "says": self.says}, **attrs.asdict(self)}
+        return {"decision": {"word": "observed", "status": self.status, "says": self.says}, **attrs.asdict(self)}
 
 
 def observe(predictions: str, records: str, references: Sequence[str] = (), *, view: View) -> ObservedModel:
