@@ -48,7 +48,7 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 
 @click.command()
 @click.option("--target", metavar="TARGET", help="60% of the labels, no-exact-recovery, or epsilon<=1.")
-@click.option("--gain", type=Share(), metavar="FRACTION",
+@click.option("--gain", type=Share(min=0, min_open=True, max=1), metavar="FRACTION",
               help="Points over the best blind guess, such as 5%, instead of --target; with --posteriors over a "
               "perfect model, by certificate alone.")  # fmt: skip
 @game_options
@@ -89,7 +89,7 @@ def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
 
     yield f"{found.game}; stands: {found.standing}\ntarget: {found.target}\n"
     if not found.found:
-        chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
+        chosen_of = f" whose title or spec contains {' or '.join(only)}; without --only all are listed" if only else ""
         yield f"No defence of the {found.channel} channel has a strength to turn{chosen_of}."
         return
     yield from answer_of(found.found, found.measures, played=found.played).lines(make_console().width)

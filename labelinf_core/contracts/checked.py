@@ -158,11 +158,8 @@ def functions_in(path: Path) -> dict[str, tuple[str, ...]]:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             listed = [*node.args.posonlyargs, *node.args.args]
             needed = listed[: len(listed) - len(node.args.defaults)] if node.args.defaults else listed
-            keyword = [
-                each
-                for each, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-                if default is None
-            ]
+            keywords = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            keyword = [each for each, default in keywords if default is None]
             found[node.name] = tuple(each.arg for each in (*needed, *keyword))
     return found
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import attrs
 
-from labelinf_core.contracts.checked import GROUP, Checked, Checker, CheckQuestion
+from labelinf_core.contracts.checked import GROUP, Checked, Checker, CheckQuestion, functions_in
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.host import Host
 
@@ -38,6 +38,8 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
     if not (asked.path.exists() or ":" in asked.thing):
         raise InputError(f"{asked.thing} is not there.")
     known = "; ".join(command.summary for command in commands)
+    if asked.path.suffix == ".py" and (names := ", ".join(functions_in(asked.path))):
+        known = f"which of {names} is meant? Name it, as in {asked.path}:FUNCTION; a client needs --model"
     raise InputError(f"{asked.thing} is none of what can be checked: {known}.{''.join(faults)}{host.left_out}")
 
 

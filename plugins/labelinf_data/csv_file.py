@@ -101,7 +101,7 @@ def _choose(path: str, header: list[str], column: str) -> int:
     if len(wanted) == 1:
         return header.index(wanted[0])
     if not column:
-        raise InputError(f"{path} has {len(header)} columns; name the one with the labels. {listed(header)}")
+        raise InputError(f"{path} has {len(header)} columns; name the one with the labels, --column. {listed(header)}")
     if wanted:
         raise InputError(f"{path} has {len(wanted)} columns {column!r}. Rename all but one.")
     near = difflib.get_close_matches(column, header, n=1)

@@ -43,7 +43,7 @@ def guard() -> None:
 @click.option("--teams", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--submissions", type=click.IntRange(min=1), default=100, show_default=True, help="Of every team.")
 @click.option("--gain", type=Share(min=0, min_open=True, max=1), default=0.1, show_default=True, help="The target.")
-@click.option("--perfect", type=Share(), help="Accuracy of a perfect model, if you will assume it.")
+@click.option("--perfect", type=Share(min=0, max=1), help="Accuracy of a perfect model, if you will assume it.")
 @click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as a page, with pictures.")
 @output_options
@@ -140,7 +140,7 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
 
 @guard.command()
 @_board
-@click.option("--gain", type=Share(), metavar="FRACTION", help="Over the best blind guess  [default: its target]")
+@click.option("--gain", type=Share(min=0, min_open=True, max=1), help="Over the blind guess  [default: its target]")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @output_options
 @click.pass_context

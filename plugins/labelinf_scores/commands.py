@@ -62,7 +62,7 @@ __all__ = ["document", "lines", "scorer"]
 @click.option(
     "--target", default="", metavar="TARGET", help="What is to be proved: 60%, no-exact-recovery, epsilon<=1."
 )
-@click.option("--gain", type=Share(), metavar="FRACTION", help="Over the best blind guess, such as 5%, instead.")
+@click.option("--gain", type=Share(min=0, min_open=True, max=1), help="Over the best blind guess, such as 5%, instead.")
 @click.option(
     "--max-labels-per-query",
     type=Finite(min=0),

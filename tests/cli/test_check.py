@@ -310,6 +310,7 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
     assert found.exit_code == Exit.INCONCLUSIVE
     assert found.stdout.startswith("leaks   unknown: ")
     assert "labelinf plant training.csv" in found.stdout
+    assert "labelinf audit finished observes" in " ".join(found.stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -318,9 +319,11 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["nothing.py"], "nothing.py is not there."),
         (["board"], "name the table with the private labels after it"),
         (["client"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
-        (["board", "solution.csv"], "name the one with the labels"),
+        (["board", "solution.csv"], "name the one with the labels, --column"),
         (["solution.txt"], "is none of what can be checked: "),
         (["weighted", "solution.csv"], "name the one that is meant"),
+        (["strange", "solution.csv"], "which of evaluate is meant? Name it, as in strange_board.py:FUNCTION"),
+        (["flower"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
         (["two", "solution.csv"], "has 2 functions that can be meant; name one"),
         (["board", "solution.csv", "--deploy", "."], ". is there already; name a new folder."),
         (["board", "solution.csv", "--deploy", "mine.html/kept"], "no folder can be made in "),
@@ -333,6 +336,10 @@ def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], sai
     Path("two.txt").write_text("two_boards")
     Path("weighted.txt").write_text("weighted_board")
     Path("weighted_board.py").write_text("def score(y_true, y_pred, sample_weight): ...\n")
+    Path("strange.txt").write_text("strange_board")
+    Path("strange_board.py").write_text("def evaluate(outcomes, risks): ...\n")
+    Path("flower.txt").write_text("flower_client")
+    Path("flower_client.py").write_text("def fit(parameters, x, y): ...\n")
     Path("two_boards.py").write_text(f"{OWN}\ndef other(y, p): ...\n")
     arguments = [
         f"{module(name)}.py" if Path(f"{name}.txt").is_file() and "." not in name else name for name in arguments

@@ -9,6 +9,7 @@ import click
 
 from labelinf_core.cli import main
 from labelinf_core.cli.glance import commands_at_a_glance
+from labelinf_core.cli.options import Share
 
 SHARED = 5  # an option of so many commands is learnt once
 
@@ -35,3 +36,19 @@ def test_options_are_few() -> None:
     assert {"matrix", "audit outputs", "check", "guard plan"} <= found.keys()
     assert len(shared) + sum(map(len, own.values())) <= 150
     assert {command: len(options) for command, options in own.items() if len(options) > 10} == {"audit outputs": 11}
+
+
+def test_a_share_is_between_nothing_and_all() -> None:
+    """A range without ends is printed as one up to None, and takes 500 %."""
+    pending: list[click.Command] = [main]
+    shares: list[Share] = []
+    while pending:
+        command = pending.pop()
+        context = click.Context(command)
+        if isinstance(command, click.Group):
+            names = {*command.list_commands(context), *(name for name, _ in commands_at_a_glance() if command is main)}
+            pending.extend(filter(None, (command.get_command(context, name) for name in names)))
+        shares.extend(item.type for item in command.params if isinstance(item.type, Share))
+
+    assert len(shares) > 5
+    assert [item for item in shares if item.min is None or item.max is None] == []

@@ -81,11 +81,15 @@ def test_a_label_may_hold_a_line_break_inside_quotes(tmp_path: Path) -> None:
             "y.csv has no column 'labl'; did you mean 'label'? Columns are 'id', 'label'.",
         ),
         ("id,label\n1,a\n2,b\n", "zebra", "y.csv has no column 'zebra'. Columns are 'id', 'label'."),
-        ("id,kind\n1,a\n2,b\n", "", "y.csv has 2 columns; name the one with the labels. Columns are 'id', 'kind'."),
+        (
+            "id,kind\n1,a\n2,b\n",
+            "",
+            "y.csv has 2 columns; name the one with the labels, --column. Columns are 'id', 'kind'.",
+        ),
         (
             "y,label\n1,a\n2,b\n",
             "",
-            "y.csv has 2 columns; name the one with the labels. Columns are 'y', 'label'.",
+            "y.csv has 2 columns; name the one with the labels, --column. Columns are 'y', 'label'.",
         ),
         ("label,label\na,a\nb,b\n", "label", "y.csv has 2 columns 'label'. Rename all but one."),
         (

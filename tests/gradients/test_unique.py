@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.evidence import LEVEL, chance
@@ -145,6 +146,13 @@ def test_a_family_that_was_declared_is_printed_as_a_condition() -> None:
         li.recover(gradients, weights, family="one-hot").lines()
     )
     assert not li.recover(gradients, weights).recovery.condition
+
+
+def test_weights_and_biases_in_one_list_are_refused_in_a_sentence() -> None:
+    gradients, weights = gradients_of(np.random.default_rng(0), np.eye(5)[[1]])
+
+    with pytest.raises(InputError, match=r"one array is wanted, not several of different shapes"):
+        li.recover([gradients[0], np.ones(5)], weights)
 
 
 def test_class_weights_are_a_condition_of_soft_labels_behind_an_unknown_factor() -> None:

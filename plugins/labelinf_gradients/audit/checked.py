@@ -20,7 +20,7 @@ from labelinf_gradients.game.clients import scaled
 __all__ = ["ClientCheck"]
 
 _SAVED = (".npz", ".safetensors")
-_MODELS = ("model", "module", "net", "network")
+_MODELS = ("model", "module", "net", "network", "parameters", "params", "weights")
 _SAMPLES, _OWN = 64, 300
 _PATIENCE = 300.0  # seconds that what was written has for one update
 
@@ -131,10 +131,10 @@ def _deployer(
             ),
             encoding="utf-8",
         )
-        then = ["labelinf", "check", str(shielded), "--model", model]
         _see_that_it_runs(folder, model, data)
         sends = ", and sends the changes of the parameters, not new ones" if found.new else ""
-        return f"written: {shielded}: its function client is yours with the noise{sends}", shlex.join(then)
+        wrote = f"written: {shielded}: its function client is yours with the noise{sends}"
+        return wrote, shlex.join(["labelinf", "check", str(shielded), "--model", model])
 
     return deploy
 

@@ -120,7 +120,7 @@ def _perceptron(made: Sequence[Any], target: str, n_inputs: int, precision: str)
         else:
             raise InputError(
                 f"network {target!r} returned an array of shape {array.shape} where weights of shape "
-                f"(n, {width}) or their bias were expected, in the order W1, b1, W2, b2, ..."
+                f"(n, {width}), outputs by inputs, or their bias were expected, in the order W1, b1, W2, b2, ..."
             )
     if not layers:
         raise InputError(f"network {target!r} returned no arrays.")

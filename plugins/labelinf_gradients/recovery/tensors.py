@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, GradientPrecision
 
 __all__ = ["FORMATS", "as_array", "format_of", "precision_of", "rounded_to"]
@@ -15,7 +16,9 @@ FORMATS = {"float32": FLOAT32, "float64": FLOAT64, "float16": FLOAT16, "bfloat16
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """Return an array of what may be a tensor on some device; halves become float32, which holds them exactly."""
+    """Return an array of what may be a tensor; halves become float32. InputError: several of different shapes."""
+    if isinstance(values, list | tuple) and len({np.shape(value) for value in values}) > 1:
+        raise InputError("one array is wanted, not several of different shapes: of [W.grad, b.grad], W.grad.")
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = (values.float() if format_of(values) == "bfloat16" else values).numpy()
@@ -34,15 +37,12 @@ def precision_of(values: Any) -> GradientPrecision:
 
 
 def rounded_to(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return numbers rounded to the nearest that a format holds, ties to even; those of the halves as float32.
+    """Return numbers of any format and shape, rounded to the nearest that one of :data:`FORMATS` holds, ties to even.
 
-    Args:
-        values: Of any format, shape ``(...)``.
-        name: One of :data:`FORMATS`.
+    Those of the halves are returned as float32.
     """
     if name != "bfloat16":
-        rounded = values.astype(name)
-        return rounded.astype(np.float32) if name == "float16" else rounded
+        return as_array(values.astype(name))
     single = np.ascontiguousarray(values, dtype=np.float32)
     bits = single.view(np.uint32)
     even = (bits >> np.uint32(16)) & np.uint32(1)

@@ -82,8 +82,8 @@ def _unplanted(asked: CheckQuestion) -> Checked:
         what=f"predictions in {asked.thing}",
         decision=_Unplanted(),
         answer=Answer(
-            leaks="predictions alone do not show it: a model that has learnt well and one that has learnt labels by "
-            "heart look alike. Labels that are planted at random before training tell them apart",
+            leaks="predictions alone do not show it: a good model and one that knows labels by heart look alike. "
+            "Labels planted before training tell them apart; without, labelinf audit finished observes, no more",
             stopped="not known before it is tested",
         ),
         then="labelinf plant training.csv --column LABEL --out plan; train on plan's file; "
