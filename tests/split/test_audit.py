@@ -655,6 +655,14 @@ def test_a_certificate_that_the_planted_labels_refute_is_none(written: Written, 
     assert found["limits"][0].startswith("3 labels that seemed certified are not those that were planted")
 
 
+@pytest.mark.parametrize("attack", ["cut-norm", "cut-direction", "cut-clusters", "model-completion"])
+def test_an_attack_that_is_named_can_count(written: Written, asked: Asked, two: LabelSet, attack: str) -> None:
+    """Clusters broke on the control's gradients, all of them 0, so that every run was void."""
+    written(two)
+    result = asked("--known", "s.csv", "--attack", attack, "--json")
+    assert (told(result)["voids"], result.stderr) == ([], "")
+
+
 @pytest.mark.parametrize("top", [Side.LINEAR, Side.NONE])
 def test_labels_that_may_be_drawn_are_not_certified(written: Written, asked: Asked, two: LabelSet, top: Side) -> None:
     """Behind randomised response what is solved is what was drawn: no true claim passed, and an id was blamed."""

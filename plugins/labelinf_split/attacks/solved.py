@@ -73,9 +73,8 @@ class LinearTop(SplitAttack):
         sure, certified = sure[view.targets], float(sure[view.targets].mean())
         if view.threat.drawn:
             certified, said = 0.0, f"{Solved.NONE.value}: labels may be drawn"
-        rest = view.guess(labels, np.zeros(len(labels)))  # what most steps say, of classes that have names
-        if not view.threat.nameless or view.threat.n_classes == 2:
-            rest = CutDirection().run(view, rng)
+        named = not view.threat.nameless or view.threat.n_classes == 2  # else what most steps say, of named classes
+        rest = CutDirection().run(view, rng) if named else view.guess(labels, np.zeros(len(labels)))
         return Guess(
             labels=np.where(sure, labels[view.targets], rest.labels),
             confidence=np.where(sure, SURE, np.asarray(rest.confidence)),
