@@ -185,8 +185,8 @@ def unit(points: Floats) -> Floats:
 def whitened(points: Floats, rank: int) -> Floats:
     """Return points in their leading ``rank`` directions, each of spread one: there classes lie apart alike (V5b)."""
     _, sizes, rows = np.linalg.svd(points, full_matrices=False)
-    kept = min(rank, int((sizes > 1e-9 * max(sizes[0], 1e-300)).sum()))
-    return np.asarray(points @ rows[:kept].T / sizes[:kept])
+    kept = max(1, min(rank, int((sizes > 1e-9 * sizes[0]).sum())))  # one, of 0, where all points are 0
+    return np.asarray(points @ rows[:kept].T / np.maximum(sizes[:kept], 1e-300))
 
 
 def names_of(

@@ -653,3 +653,35 @@ def test_a_certificate_that_the_planted_labels_refute_is_none(written: Written, 
 
     assert (found["certified"], found["certificate"]) == (0.0, "none")
     assert found["limits"][0].startswith("3 labels that seemed certified are not those that were planted")
+
+
+@pytest.mark.parametrize("attack", ["cut-norm", "cut-direction", "cut-clusters", "model-completion"])
+def test_an_attack_that_is_named_can_count(written: Written, asked: Asked, two: LabelSet, attack: str) -> None:
+    """Clusters broke on the control's gradients, all of them 0, so that every run was void."""
+    written(two)
+    result = asked("--known", "s.csv", "--attack", attack, "--json")
+    assert (told(result)["voids"], result.stderr) == ([], "")
+
+
+@pytest.mark.parametrize("top", [Side.LINEAR, Side.NONE])
+def test_labels_that_may_be_drawn_are_not_certified(written: Written, asked: Asked, two: LabelSet, top: Side) -> None:
+    """Behind randomised response what is solved is what was drawn: no true claim passed, and an id was blamed."""
+    folder = written(two, top=top, width=2)
+    head, *rows = (folder / "c.csv").read_text().splitlines()
+    turned = [f"{row[:-1]}{1 - int(row[-1])}" for row in rows[:3]]
+    (folder / "c.csv").write_text("\n".join([head, *turned, *rows[3:]]) + "\n")
+
+    found = told(asked("--known", "s.csv", "--top", top.value, "--epsilon", "3", "--json"))
+
+    assert (found["n_canaries"] - found["correct"], found["certified"], found["limits"]) == (3, 0.0, [])
+    assert found["certificate"].startswith("none")
+
+
+def test_what_is_proved_of_others_is_no_certificate(written: Written, asked: Asked, two: LabelSet) -> None:
+    folder = written(two)
+    arrays = dict(np.load(folder / "run.npz"))
+    planted = np.isin(arrays["ids"], [row.split(",")[0] for row in (folder / "c.csv").read_text().split()])
+    arrays["step"][planted] = arrays["step"].max() + 1 + np.arange(planted.sum())  # alone, each in a step of its own
+    np.savez(folder / "run.npz", **arrays)
+    found = told(asked("--known", "s.csv", "--top", "linear", "--json"))
+    assert (found["certified"], found["certificate"]) == (0.0, "none")

@@ -72,7 +72,7 @@ class CutArgmin(SplitAttack):
             soft = softmax(view.embeddings.astype(np.float64), axis=-1) - sent
             hard = np.eye(threat.n_classes)[soft[0].argmax(axis=1)]  # one and the same in all epochs
             soft, hard = (each * (view.step[:, :, None] >= 0) for each in (soft, hard))
-            clear = (np.abs(sent).max(axis=(0, 2)) >= _CLEAR * threat.rounding) & np.isinf(threat.label_epsilon)
+            clear = (np.abs(sent).max(axis=(0, 2)) >= _CLEAR * threat.rounding) & (not threat.drawn)
             left, certified = -soft.sum(axis=0), clear & (np.abs(soft - hard).max(axis=(0, 2)) < threat.rounding)
         elif threat.facts.intact and not threat.facts.smoothing:
             left = left / np.maximum(np.abs(left).max(axis=1, keepdims=True), 1e-300) / 2
@@ -102,7 +102,7 @@ class SmoothedCut(SplitAttack):
         said = votes(below_smoothing(view.sent, view.threat.facts.smoothing), view.threat.n_classes)
         sound = (said > 0).sum(axis=1) == 1
         labels = np.where(sound, said.argmax(axis=1), view.sent[0].argmin(axis=1))
-        share = float(sound[view.targets].mean()) * bool(np.isinf(view.threat.label_epsilon))
+        share = float(sound[view.targets].mean()) * (not view.threat.drawn)
         return view.guess(labels, sound.astype(float), proved=share, certificate="none: conditional on the share")
 
 

@@ -79,11 +79,12 @@ class CutClusters(SplitAttack):
         n_classes, last = view.threat.n_classes, view.embeddings[-1].astype(np.float64)
         seen = _directions(view) if self.of == "gradients" else last - last.mean(axis=0)
         points = unit(whitened(seen, n_classes - 1))
-        clusters = KMeans(n_classes, n_init=8, random_state=int(rng.integers(2**31))).fit_predict(points)
+        many = n_classes if points.any() else 1
+        own = KMeans(many, n_init=8, random_state=int(rng.integers(2**31))).fit_predict(points)
         said = np.zeros((n_classes, n_classes))  # what known labels say of every cluster
-        np.add.at(said, (clusters[view.shots[0]], view.shots[1]), 1)
+        np.add.at(said, (own[view.shots[0]], view.shots[1]), 1)
         names = np.where(said.any(axis=1), said.argmax(axis=1), ABSTAIN)
-        return view.guess(names[clusters], np.zeros(len(clusters)))
+        return view.guess(names[own], np.zeros(len(own)))
 
 
 @attrs.frozen(kw_only=True)

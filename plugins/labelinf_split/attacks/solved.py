@@ -71,11 +71,10 @@ class LinearTop(SplitAttack):
             return _by_known_top(view, view.top_weights)
         labels, sure, said = _solved(view, rng)
         sure, certified = sure[view.targets], float(sure[view.targets].mean())
-        if np.isfinite(view.threat.label_epsilon):
-            certified, said = 0.0, f"{Solved.NONE.value}: labels are drawn"
-        rest = view.guess(labels, np.zeros(len(labels)))  # what most steps say, of classes that have names
-        if not view.threat.nameless or view.threat.n_classes == 2:
-            rest = CutDirection().run(view, rng)
+        if view.threat.drawn:
+            certified, said = 0.0, f"{Solved.NONE.value}: labels may be drawn"
+        named = not view.threat.nameless or view.threat.n_classes == 2  # else what most steps say, of named classes
+        rest = CutDirection().run(view, rng) if named else view.guess(labels, np.zeros(len(labels)))
         return Guess(
             labels=np.where(sure, labels[view.targets], rest.labels),
             confidence=np.where(sure, SURE, np.asarray(rest.confidence)),
@@ -105,7 +104,7 @@ def _solved(view: SplitView, rng: np.random.Generator) -> tuple[Labels, NDArray[
             labels, sure, contradict = names_of(groups, view.shots, n, threat.n_classes, min(_EPOCHS, len(view.step)))
             if contradict or sure[view.targets].all():
                 break
-    said = f"{worst.value}, names by known labels" if sure.any() else Solved.NONE.value
+    said = f"{worst.value}, names by known labels" if sure[view.targets].any() else Solved.NONE.value
     said = _CONTRADICT.format(contradict) if contradict else said
     return labels, sure, said
 

@@ -97,11 +97,7 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
         if array.shape != expected:
             raise InputError(f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {expected}.")
         if array.dtype.kind not in kinds or (kinds == "f" and not float(np.abs(array).max(initial=0)) < _LARGEST):
-            told = {
-                "f": f"finite numbers in floating point, below {_LARGEST:g}",
-                "iu": "whole numbers",
-                "iuU": "whole numbers or text",
-            }
+            told = {"f": f"finite numbers in floating point, below {_LARGEST:g}", "iu": "whole numbers"}
             raise InputError(f"{run}: {name} must be {told.get(kinds, 'whole numbers or text')}.")
     return arrays
 

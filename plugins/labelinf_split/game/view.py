@@ -61,6 +61,11 @@ class SplitThreat(ThreatModel):
         return 1e-9 if self.run.precision == "double" else 3e-5
 
     @property
+    def drawn(self) -> bool:
+        """Whether labels that are trained on may be drawn, so that no gradient proves those that were planted."""
+        return math.isfinite(self.label_epsilon) or not self.facts.known
+
+    @property
     def shown_epochs(self) -> int:
         """Epochs to look at: the first alone where nothing is changed, for tops drift; else all."""
         return 1 if self.facts.intact else self.run.epochs
