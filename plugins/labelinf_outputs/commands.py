@@ -187,14 +187,16 @@ def _audit(function: Any) -> Any:
 @click.command()
 @_predictions
 @click.option("--seal", type=click.Path(), metavar="sealed.json", help="What labelinf plant planted.")
-@click.option("--commitment", metavar="SEAL", help="The seal that was printed then, or its beginning.")
+@click.option("--commitment", metavar="SEAL", default="", help="The seal that was printed then, or its beginning.")
 @click.option(
     "--features",
     type=click.Path(),
     metavar="query.csv",
     help="Who sees the predictions knows these columns of numbers.",
 )
-@click.option("--pool", type=click.IntRange(min=1), metavar="N", help="Audit the last N reference models too.")
+@click.option(
+    "--pool", type=click.IntRange(min=0), default=0, metavar="N", help="Audit the last N reference models too."
+)
 @click.option(
     "--planted-by-me",
     "canaries",
@@ -345,8 +347,8 @@ def _read(given: Mapping[str, Any]) -> Planted:
     if given["seal"] is not None:
         if given["canaries"] is not None:
             raise InputError("--seal says what was planted: leave out --planted-by-me.")
-        seal = read_seal(given["seal"], given["commitment"] or "")
-        pool, features = given["pool"] or 0, given["features"]
+        seal = read_seal(given["seal"], given["commitment"])
+        pool, features = given["pool"], given["features"]
         return read_sealed(predictions, seal, files, view=view, pool=pool, features=features)
     if given["canaries"] is None:
         raise InputError(
@@ -354,7 +356,7 @@ def _read(given: Mapping[str, Any]) -> Planted:
             "uniformly, independently of everything and before training, --planted-by-me C.csv. What was not planted "
             "is not audited; labelinf audit finished observes it."
         )
-    if strange := [f"--{name}" for name in ("commitment", "features", "pool") if given[name] is not None]:
+    if strange := [f"--{name}" for name in ("commitment", "features", "pool") if given[name]]:
         raise InputError(f"labels that you planted have no seal: leave out {', '.join(strange)}.")
     if len(files) > 1:
         raise InputError("labels that you planted take one --reference: an R.npz of all reference models.")

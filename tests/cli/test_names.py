@@ -22,6 +22,9 @@ from labelinf_guard.export.write import export
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.plan import table
 from labelinf_guard.status import status_of
+from labelinf_outputs.audit.observed import observe
+from labelinf_outputs.audit.power import Power
+from labelinf_outputs.audit.trained import trained
 from labelinf_split.audit.judged import audited
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -45,6 +48,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 #: Commands whose work is that of an object or of a function that is called otherwise.
 ELSEWHERE: dict[str, Callable[..., Any]] = {
+    "audit finished": observe,
+    "audit model": trained,
+    "audit power": Power,
     "audit split": audited,
     "guard audit": deployed,  # which li.audit_scorer is then played on
     "guard export": export,
@@ -68,6 +74,7 @@ TERMINAL = {
 }
 #: What a command reads from files that it names, and what a terminal has no use for.
 IN_PYTHON = {"y", "features", "groups", "game", "progress", "settings", "planted", "classes"}
+IN_PYTHON |= {"probabilities", "logits", "top_1", "rounded", "references"}  # FILE, --shows and --reference
 #: Defaults that differ, and why.
 DEFAULTS = {
     ("matrix", "trials"): "a suite says it",

@@ -151,7 +151,7 @@ def loaded(module: str) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("room", "most"), [("scores", 6_600), ("gradients", 4_000), ("outputs", 5_800)])
+@pytest.mark.parametrize(("room", "most"), [("scores", 6_620), ("gradients", 4_000), ("outputs", 5_800)])
 def test_an_attack_stands_on_few_lines(room: str, most: int) -> None:
     """Whoever reads an attack has to read what it imports; half of them import no more than that."""
     attacks = [name for name in sources() if name.startswith(f"labelinf_{room}.attacks.")]

@@ -124,7 +124,7 @@ def test_a_function_of_a_users_that_is_no_scorer_is_asked_apart(
 
     with pytest.raises(ComponentError, match="exit code 5"):
         li.bounds(
-            records=4, scorer="float64", loss="bregman(generator='own_bregman:phi', derivative='own_bregman:phi')"
+            records=4, scorer="float64", metric="bregman(generator='own_bregman:phi', derivative='own_bregman:phi')"
         )
 
 

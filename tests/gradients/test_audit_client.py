@@ -273,7 +273,10 @@ def test_attacks_that_show_nothing_pass_no_client(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ([np.ones((3, 7))], r"array of shape \(3, 7\) where weights of shape \(n, 64\) or their bias were expected"),
+        (
+            [np.ones((3, 7))],
+            r"array of shape \(3, 7\) where weights of shape \(n, 64\), outputs by inputs, or their",
+        ),
         ([np.ones((3, 64)), np.ones(4)], r"array of shape \(4,\) where weights of shape \(n, 3\)"),
         ([np.ones((3, 64))], "has 3 outputs for 10 classes"),
         ([], "returned no arrays"),
