@@ -384,6 +384,7 @@ def test_when_the_time_is_up_what_was_not_played_is_said_and_has_withstood_nothi
     assert any("not every setting was played" in note for note in found.notes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("questions", [30, 400, 50_000])
 def test_advice_ends_the_same_on_a_slow_machine(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look at the clock takes ten seconds there: questions decide, and where they were up, that is said."""

@@ -29,6 +29,7 @@ def test_one_class_name_is_one_class() -> None:
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["Asker", "Bench", "Bout", "Field", "Knob", "Siege"])
 def test_a_name_of_ours_has_made_way_for_the_fields_own(name: str) -> None:
     assert name not in dict(classes())

@@ -290,6 +290,7 @@ def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
     assert "more than --gain allows" in _stopped(loose)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("p_value", [0.001, 0.04, 1.0])
 @pytest.mark.parametrize("correct", [3, 14])
 def test_what_a_proof_allows_is_no_leak_however_sure_it_is(p_value: float, correct: int) -> None:

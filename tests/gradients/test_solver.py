@@ -257,6 +257,7 @@ def test_identifiability_is_what_counting_says(
     assert low <= share_of(RecoveryStatus.UNIQUE, n_classes, family, pattern, positive=True) <= high
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n_classes", "family", "pattern", "anywhere", "positive"),
     [

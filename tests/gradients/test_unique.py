@@ -195,6 +195,7 @@ def test_a_long_search_finds_none_either(search: Any) -> None:
     assert n_wrong == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forgotten", ["nothing", "a bias", "a factor", "soft labels"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_batch_is_complete_where_rows_of_the_head_are_not_one_equation(

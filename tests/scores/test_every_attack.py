@@ -50,6 +50,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("scorer", "loss", "defences", "n_classes"), CASES)
 def test_it_refuses_in_a_clause_or_keeps_its_promise(

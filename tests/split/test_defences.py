@@ -289,6 +289,7 @@ def test_marvell_leaves_one_class_on_a_line(share: Callable[..., float], played:
         assert share(NoiseSubspace(), two, Marvell(power=4.0), label_features=True, **settings) > 0.97
 
 
+@pytest.mark.long
 def test_records_vote_which_class_has_marvells_noise_before_a_wide_top(
     share: Callable[..., float], two: LabelSet
 ) -> None:

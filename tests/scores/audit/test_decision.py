@@ -107,6 +107,7 @@ def test_a_board_whose_noise_grows_with_the_score_is_never_passed(seed: int) -> 
     assert decided(growing, queries=300, seed=seed, gain="20%").status in (1, 3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scorer", [unheard_of, constant])
 def test_a_function_passes_only_behind_a_stage_whose_answers_hold_too_few_bits(scorer: Scorer) -> None:
     """Alone it may answer with a text that holds every label."""
@@ -177,6 +178,7 @@ def vars_of(proof: BoardCertificate) -> dict[str, Any]:
     return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "where")}
 
 
+@pytest.mark.long
 def test_a_slow_scorer_ends_as_its_fast_twin() -> None:
     """The same command and seed ended with 0 or 3 by how loaded the machine was."""
     told = []

@@ -174,6 +174,7 @@ def test_a_grader_that_tells_nothing_is_inconclusive_and_never_safe(folder: Path
     assert "No proof of safety" in result.output
 
 
+@pytest.mark.long
 def test_a_budget_ends_it(folder: Path) -> None:
     tables(folder, insult=BITS)
 

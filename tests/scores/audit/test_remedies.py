@@ -50,6 +50,7 @@ def test_nobody_is_advised_a_guard_of_a_metric_that_is_not_hers() -> None:
     assert [item.advice.setting for item in found.decision.remedies if "guarded" in item.advice.setting] == []
 
 
+@pytest.mark.long
 def test_the_target_is_five_points_where_none_is_written() -> None:
     found = li.audit_scorer([0, 1, 1] * 20, "sklearn", attacks=["binary-weights"], queries=20)
     sure = li.audit_scorer([1] * 98 + [0] * 2, "sklearn", attacks=["majority"], queries=2)

@@ -150,6 +150,7 @@ def test_a_scorer_is_called_as_it_wants_and_the_report_says_how(
     assert f"called as {said}" in told
 
 
+@pytest.mark.long
 def test_the_plain_order_is_not_spelt_out_but_stands_in_the_document(folder: Path) -> None:
     (folder / "libraries.py").write_text("def plain(y_true, y_score): return float(((y_true - y_score) ** 2).mean())")
     assert "called as" not in audit("plain").output

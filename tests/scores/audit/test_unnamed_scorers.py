@@ -57,6 +57,7 @@ def test_all_labels_come_out_of_what_nobody_has_a_name_for(score: Callable[..., 
     assert found.report.leaks[-1].exact
 
 
+@pytest.mark.long
 def test_what_tells_nothing_is_inconclusive_and_no_proof_of_safety() -> None:
     found = li.audit_scorer(LABELS, of_predictions_alone)
 

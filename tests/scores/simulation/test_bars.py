@@ -51,6 +51,7 @@ def played(board: str, seed: int, limit: int = 1000, simulations: int = 30_000) 
     return read(game, ask, form, rng), truth, asked
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("board", BOARDS)
 def test_every_label_is_read_in_a_few_queries_a_label(board: str, seed: int) -> None:
@@ -61,6 +62,7 @@ def test_every_label_is_read_in_a_few_queries_a_label(board: str, seed: int) -> 
     assert asked <= 4 * N
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_budget_leaves_labels_open_and_says_so(board: str) -> None:
     limit = 30
@@ -94,6 +96,7 @@ def test_few_answers_are_seen_to_be_few(score: Callable[[Any, Any], Any], few: b
     assert few_symbols(game, CALLED, np.random.default_rng(0)) is few
 
 
+@pytest.mark.long
 def test_a_host_who_answers_of_other_labels_every_time_is_not_confirmed() -> None:
     rng = np.random.default_rng(0)
     game = Simulator(score=BOARDS["passed"][0], n_records=N, n_classes=2, limit=20_000)

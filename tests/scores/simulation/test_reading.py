@@ -92,6 +92,7 @@ def play(
     return read(game, ask, form, rng), truth, len(asked)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SCORERS)
 def test_every_label_comes_out_and_the_replay_says_so(name: str) -> None:
     score, form, k, most = SCORERS[name]

@@ -92,6 +92,7 @@ def test_draws_of_a_defence_are_drawn_anew() -> None:
     assert told not in shown
 
 
+@pytest.mark.long
 def test_what_counts_decisions_is_sent_classes_where_it_was_recognised() -> None:
     """Rows between 0 and 1 were cut to 0, so that no answer told anything."""
     data = LabelSet(labels=LABELS, class_names=("0", "1"), title="made", provenance="made")
