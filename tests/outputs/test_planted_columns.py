@@ -72,7 +72,7 @@ def test_values_are_planted_on_a_grid_and_a_model_that_remembers_them_is_refuted
 
     assert "132 planted labels of 5 points of a grid" in told.output
     assert "grid 25, 105, 185, 265, 345" in told.output
-    assert "--values PREDICTIONS.csv" in told.output
+    assert "PREDICTIONS.csv --shows values" in told.output
     assert leaking["proof"]["correct"] > 125
     assert (leaking["word"], audits[0].exit_code) == ("leaks", 1)
     assert leaking["level"] > 3
