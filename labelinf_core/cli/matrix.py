@@ -26,7 +26,7 @@ from labelinf_core.contracts.exits import Exit
 from labelinf_core.report.progress import counting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Set
 
     from labelinf_core.evaluator.cells import Plan
     from labelinf_core.evaluator.engines import Engine
@@ -95,8 +95,10 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
 @click.option("--allow-code", is_flag=True, help="Run the programs and functions that the suite file names.")
 @click.option(
     "--fail-on",
+    "gates",
+    multiple=True,
     type=click.Choice(["contradiction", "broken", "plugin"]),
-    help="Exit 1 when a cell is that; plugin: a plugin that is at fault is an error.",
+    help="Exit 1 when a cell is a contradiction, or is broken; 2 when a plugin is at fault. May be repeated.",
 )
 @output_options
 @block_option
@@ -112,7 +114,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
 
     engine = read_engine(chosen["executor"], chosen["workers"])
     watch.patience = chosen["timeout"]
-    host = load_host(chosen["blocks"], strict=chosen["fail_on"] == "plugin")
+    host = load_host(chosen["blocks"], strict="plugin" in chosen["gates"])
     try:
         plan = _plan(host, suite, chosen)
     finally:  # once: what takes its process with it is tried again, from the start
@@ -132,7 +134,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     print_results(results, "json" if chosen["as_json"] else "table", verbose=chosen["verbose"])
     if not chosen["as_json"]:
         _print_next(results, directory, chosen)
-    ctx.exit(_status(results, chosen["fail_on"]))
+    ctx.exit(_status(results, {*chosen["gates"]} - {"plugin"}))
 
 
 def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
@@ -177,10 +179,10 @@ def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:
 
     if not resume:
         return out or _new_directory(plan)
-    found = find_run(RUNS, plan) if out is None else out if out.exists() else None
-    if found is None:
-        lacks = f"no run under {RUNS}/ has this plan" if out is None else f"there is no run in {out}"
-        raise InputError(f"nothing to resume: {lacks}; leave --resume out to begin one.")
+    found = out or find_run(RUNS, plan)
+    if found is None or not found.exists():
+        where = out or f"{RUNS}/"
+        raise InputError(f"nothing to resume: no run under {where} has this plan; leave --resume out to begin one.")
     return found
 
 
@@ -197,13 +199,14 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
     from labelinf_core.evaluator.results import summarise
     from labelinf_core.evaluator.run import is_complete, run, size
     from labelinf_core.evaluator.store import Store
+    from labelinf_core.report import words
     from labelinf_core.report.formats import write_all
     from labelinf_core.specs import Builder
 
     store = Store.open(directory, plan, command=chosen["command"])
     try:
         if chosen["resume"] and (again := store.forget_failed()):
-            click.echo(f"labelinf: {again} cells that failed are played again", err=True)
+            click.echo(f"labelinf: what failed is played again: {words.count(again, 'cell')}", err=True)
         for note in store.notes:
             click.echo(f"labelinf: {note}", err=True)
         if not is_complete(store.plan, store):
@@ -255,14 +258,14 @@ def _print_next(results: Results, directory: Path, chosen: dict[str, Any]) -> No
     click.echo(f"next: {' · '.join(map(shlex.join, steps))}")
 
 
-def _status(results: Results, gate: str | None) -> Exit:
+def _status(results: Results, gates: Set[str]) -> Exit:
     """Return what the run ends with: what the user gates on, or else what could not be played."""
     from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.report import words
     from labelinf_core.report.boards import boards, failed, unmet, untried
 
-    broken = {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED} if gate == "broken" else set()
-    if gate is not None and any(result.verdict in {Verdict.CONTRADICTION, *broken} for result in results.cells):
+    broken = {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED} if "broken" in gates else set()
+    if gates and any(result.verdict in {Verdict.CONTRADICTION, *broken} for result in results.cells):
         return Exit.FOUND
     if results.plan.left_out:
         return Exit.INCOMPLETE
@@ -270,11 +273,11 @@ def _status(results: Results, gate: str | None) -> Exit:
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
         click.echo(f"labelinf: {told}; the same command with --resume plays them again", err=True)
         return Exit.INCOMPLETE
-    if gate is not None and (doubt := next(filter(None, (result.doubt for result in results.cells)), "")):
+    if gates and (doubt := next(filter(None, (result.doubt for result in results.cells)), "")):
         click.echo(f"labelinf: {doubt}; so nothing is known of what holds there", err=True)
         return Exit.INCONCLUSIVE
-    silent = [cell for board in boards(results) for cell in (untried if gate == "broken" else unmet)(board)]
-    if silent and (gate == "broken" or all(result.accuracy is None for result in results.cells)):
+    silent = [cell for board in boards(results) for cell in (untried if broken else unmet)(board)]
+    if silent and (broken or all(result.accuracy is None for result in results.cells)):
         names = ", ".join(dict.fromkeys(map(words.pipeline, silent)))
         click.echo(f"labelinf: nothing was tried against {names}, so nothing is known of what holds there", err=True)
         return Exit.INCONCLUSIVE

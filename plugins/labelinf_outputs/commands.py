@@ -228,8 +228,8 @@ def outputs(context: click.Context, /, **given: Any) -> None:
 def model(context: click.Context, /, victim: str, labels: str, **given: Any) -> None:
     """Train a kind of model on labels with some planted, and audit what it says: as audit outputs does.
 
-    MODEL is mlp, logistic, forest, ... (labelinf plugins lists victims), or your module:Class with fit and
-    predict_proba.
+    MODEL is mlp, logistic, forest, neighbours, boosting, memory, dp-forest, dp-bayes or dp-logistic, or your own
+    module:Class with fit and predict_proba.
     """
     _audited(context, given, lambda builder, claim: _trained(victim, labels, claim, builder, given["seed"]))
 

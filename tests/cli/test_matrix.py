@@ -175,7 +175,18 @@ def test_resume_without_a_run_says_so(labelinf: Labelinf, suite: str) -> None:
     assert result.exit_code == 2
     assert result.stderr.startswith("labelinf: nothing to resume: no run under runs/ has this plan")
     there = matrix(labelinf, suite, "--resume", "--out", "nowhere")
-    assert (there.exit_code, "nothing to resume: there is no run in nowhere;" in there.stderr) == (2, True)
+    assert (there.exit_code, "nothing to resume: no run under nowhere has this plan;" in there.stderr) == (2, True)
+
+
+@pytest.mark.long
+def test_resume_plays_again_what_failed_and_the_same_out_does_not(labelinf: Labelinf, suite: str) -> None:
+    cells = ("--attack", "fake-raises", "--only", "fake-raises/none", "--only", "fake-reader/none", "--out", "run")
+    first, on, again = (matrix(labelinf, suite, *cells, *more) for more in ((), (), ("--resume",)))
+
+    assert (first.exit_code, on.exit_code, again.exit_code) == (4, 4, 4)
+    assert "played again" not in first.stderr + on.stderr
+    assert "labelinf: what failed is played again: 1 cell\n" in again.stderr
+    assert again.stdout == on.stdout
 
 
 @pytest.mark.long
@@ -215,6 +226,8 @@ def test_a_faulty_plugin_is_told_and_the_run_goes_on(
     assert "plugin 'bad' of labelinf-bad 1.0 was left out: OSError in bad_plugin, line 1" in result.stderr
     assert strict.exit_code == 2
     assert "plugin 'bad' of labelinf-bad 1.0 failed: OSError in bad_plugin, line 1" in strict.stderr
+    both = matrix(labelinf, suite, "--fail-on", "broken", "--fail-on", "plugin", "-p", "no:bad")
+    assert both.exit_code == 1  # a gate on what is broken stands beside it
 
 
 def test_a_blocked_plugin_is_not_there(labelinf: Labelinf, suite: str) -> None:

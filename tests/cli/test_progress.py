@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.doing import say
+from labelinf_core.report import progress
 from labelinf_core.report.progress import steps
 
 Labelinf = Callable[..., Result]
@@ -148,6 +150,14 @@ def test_what_an_attack_says_while_it_works_rewrites_no_terminal() -> None:
 
     assert "way" in seen
     assert "\x1b]0;" not in seen
+
+
+def test_a_notebook_has_bars_and_a_quiet_command_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not progress._is_shown()
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    assert progress._is_shown()
+    with progress.quietly():
+        assert not progress._is_shown()
 
 
 def test_without_a_terminal_there_is_no_bar() -> None:
