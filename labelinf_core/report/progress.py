@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 
 from labelinf_core.contracts.doing import heard
 
@@ -70,7 +71,8 @@ def waiting(doing: str, estimate: Callable[[], str] = str) -> Iterator[None]:
 
 
 def _is_shown() -> bool:
-    return (sys.stderr.isatty() or "ipykernel" in sys.modules) and not is_quiet()
+    notebook = "ipykernel" in sys.modules and find_spec("ipywidgets") is not None  # without, rich warns at every step
+    return (sys.stderr.isatty() or notebook) and not is_quiet()
 
 
 @contextmanager

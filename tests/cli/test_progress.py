@@ -155,6 +155,9 @@ def test_what_an_attack_says_while_it_works_rewrites_no_terminal() -> None:
 def test_a_notebook_has_bars_and_a_quiet_command_none(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not progress._is_shown()
     monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)  # without widgets it would warn at every step
+    assert not progress._is_shown()
+    monkeypatch.setattr(progress, "find_spec", lambda name: object())
     assert progress._is_shown()
     with progress.quietly():
         assert not progress._is_shown()
