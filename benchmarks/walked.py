@@ -66,6 +66,7 @@ BUILDER = Builder(Host.load())
 MEMORY = Path("/dev/shm")
 PATHS = 600  #: ways that a game can go, beyond which it is not walked through
 _NEAR = 1e-9
+_OF_SHARES = "all have the class shares"  # says a ceiling that takes nothing else to be known of labels
 
 
 class TooManyError(Exception):
@@ -300,6 +301,7 @@ METRICS = (
     *("accuracy", "error", "balanced-accuracy", "youden", "cohen-kappa", "mcc", "f1", "precision", "recall", "jaccard"),
     *("roc-auc", "gini", "average-precision", "ndcg"),
 )
+OF_CLASSES = ("accuracy", "error", "balanced-accuracy", "cohen-kappa", "mcc")  #: of any number of classes
 SCORERS = ("float64", "float64", "sklearn", "exact", "bfloat16", "all", "all", "fails", "keeps", "far")
 
 
@@ -325,12 +327,13 @@ class Tiny:
     """A made-up game that is walked through.
 
     Attributes:
-        labels: As many of every class as are public.
+        labels: As many of every class as are public, one for every group.
         stages: Shipped ones as they are written, strangers' as what they do and state.
         scorer: Of the shipped log-loss, or of somebody's own (:class:`Telling`).
-        metrics: What is published of every submission instead of a loss, all at once; two classes.
+        metrics: What is published of every submission instead of a loss, all at once.
         queries: How many are asked.
         classes: K.
+        group: Records of a group, all of one label. An epsilon is of one of them.
     """
 
     labels: tuple[int, ...]
@@ -339,6 +342,7 @@ class Tiny:
     metrics: tuple[str, ...] = ()
     queries: int
     classes: int
+    group: int = 1
 
     @property
     def honest(self) -> bool:
@@ -365,7 +369,11 @@ class Tiny:
             InputError: The stages do not fit together.
         """
         data = LabelSet(
-            labels=np.array(self.labels), class_names=tuple("abc"[: self.classes]), title="made", provenance="made"
+            labels=self._records(self.labels),
+            groups=np.repeat(np.arange(len(self.labels)), self.group) if self.group > 1 else None,
+            class_names=tuple("abc"[: self.classes]),
+            title="made",
+            provenance="made",
         )
         stages = [BUILDER.build(Kind.DEFENCE, one, "search") if isinstance(one, str) else one for one in self.stages]
         threat = self.board.threat(Setting(data=data))
@@ -381,30 +389,49 @@ class Tiny:
             threat.label_epsilon if threat.label_delta == 0 and (self.honest or not vouching(threat)) else math.inf
         )
         useful = [item for item in said if item.reached < 1]
-        if not useful and math.isinf(epsilon):
+        by_shares = [item for item in said if item.accuracy < 1 and _OF_SHARES in item.conditions and not self.metrics]
+        if not useful and not by_shares and math.isinf(epsilon):
             return Seen()
         limit = threat.query_budget
         asked = self.queries if limit is None else min(self.queries, limit)
         walked, seen = [0], {}
-        for labels in self._labellings(epsilon):
+        for labels in self._labellings(every=bool(by_shares) or math.isfinite(epsilon)):
             seen[labels] = self._transcripts(threat, labels, asked, walked)
-        known = {labels: one for labels, one in seen.items() if sorted(labels) == sorted(self.labels)}
-        share, whole = _posterior(known, self.classes)
+        share, whole = _posterior(seen, self._counted(), self.classes)
         lost, false = _loss(seen) if math.isfinite(epsilon) else 0.0, ""
         margins = [min(item.reached - share, min(1.0, item.exact + item.allowance) - whole) for item in useful]
-        if worst := [item for item, margin in zip(useful, margins, strict=True) if margin < -_NEAR]:
-            false = f"{worst[0]}: {share:.4f} of labels, all of them {whole:.4f}"
-        elif lost > epsilon + 1e-6:
-            false = f"epsilon {epsilon:.4f}, and {lost:.4f} was lost"
-        claims = len(useful) + math.isfinite(epsilon)
+        if by_shares:
+            drawn, _ = _posterior(seen, self._drawn(), self.classes)
+            margins += [item.accuracy - drawn for item in by_shares]
+        if worst := [item for item, margin in zip([*useful, *by_shares], margins, strict=True) if margin < -_NEAR]:
+            false = (
+                f"{worst[0]}: {share:.4f} of labels, all of them {whole:.4f}; by their shares {-min(margins):.4f} more"
+            )
+        elif lost > self.group * epsilon + 1e-6:
+            false = f"epsilon {epsilon:.4f} of a record, and {lost:.4f} of {self.group} was lost"
+        claims = len(margins) + math.isfinite(epsilon)
         return Seen(claims=claims, walked=walked[0], margin=min(margins, default=math.inf), false=false)
 
-    def _labellings(self, epsilon: float) -> Iterator[tuple[int, ...]]:
-        """Yield those of these class counts, or all where neighbours are compared."""
-        if math.isfinite(epsilon):
+    def _records(self, labels: tuple[int, ...]) -> NDArray[np.intp]:
+        """Return the label of every record."""
+        return np.repeat(np.array(labels, dtype=np.intp), self.group)
+
+    def _labellings(self, *, every: bool) -> Iterator[tuple[int, ...]]:
+        """Yield all labellings, or those of these class counts."""
+        if every:
             yield from itertools.product(range(self.classes), repeat=len(self.labels))
         else:
-            yield from sorted(set(itertools.permutations(self.labels)))
+            yield from self._counted()
+
+    def _counted(self) -> dict[tuple[int, ...], float]:
+        """Return how likely labellings are whose class counts are known: all orders alike."""
+        orders = sorted(set(itertools.permutations(self.labels)))
+        return dict.fromkeys(orders, 1 / len(orders))
+
+    def _drawn(self) -> dict[tuple[int, ...], float]:
+        """Return how likely labellings are that are drawn by the class shares: for counts nothing is allowed."""
+        shares = [self.labels.count(label) / len(self.labels) for label in range(self.classes)]
+        return {labels: math.prod(shares[one] for one in labels) for labels in self._labellings(every=True)}
 
     def _transcripts(
         self, threat: ScoreThreat, labels: tuple[int, ...], asked: int, walked: list[int]
@@ -413,7 +440,8 @@ class Tiny:
         found: dict[Any, float] = defaultdict(float)
         coins = Coins()
         boards = [(one, told) for one, told in zip(self.board._boards, threat.members or (threat,), strict=True)]
-        queries = list(_masks(len(labels), asked) if self.metrics else _queries(len(labels), self.classes, asked))
+        private = self._records(labels)
+        queries = list(_masks(private.size, asked) if self.metrics else _queries(private.size, self.classes, asked))
         with contextlib.ExitStack() as replaced:
             for target, choosing in DRAWN.items():
                 replaced.enter_context(mock.patch(target, choosing))
@@ -421,7 +449,7 @@ class Tiny:
                 replaced.enter_context(mock.patch("tempfile.tempdir", str(MEMORY)))
             for likely in coins.ways():
                 curators = [
-                    Curator.start(np.array(labels), told, self._scorer(board, told), coins)  # type: ignore[arg-type]
+                    Curator.start(private, told, self._scorer(board, told), coins)  # type: ignore[arg-type]
                     for board, told in boards
                 ]
                 found[tuple(_answer(curator, query) for query in queries for curator in curators)] += likely()
@@ -457,13 +485,15 @@ def _answer(curator: Curator, query: Query) -> Any:
     return str(answered)
 
 
-def _posterior(seen: dict[tuple[int, ...], dict[Any, float]], classes: int) -> tuple[float, float]:
+def _posterior(
+    seen: dict[tuple[int, ...], dict[Any, float]], prior: dict[tuple[int, ...], float], classes: int
+) -> tuple[float, float]:
     """Return the share of labels, and the probability of all, that the best guesses get."""
     together: dict[Any, dict[tuple[int, ...], float]] = defaultdict(dict)
-    for labels, transcripts in seen.items():
-        for transcript, likely in transcripts.items():
-            together[transcript][labels] = likely / len(seen)
-    n, share, whole = len(next(iter(seen))), 0.0, 0.0
+    for labels, before in prior.items():
+        for transcript, likely in seen[labels].items():
+            together[transcript][labels] = likely * before
+    n, share, whole = len(next(iter(prior))), 0.0, 0.0
     for one in together.values():
         whole += max(one.values())
         for row in range(n):
@@ -475,7 +505,7 @@ def _posterior(seen: dict[tuple[int, ...], dict[Any, float]], classes: int) -> t
 
 
 def _loss(seen: dict[tuple[int, ...], dict[Any, float]]) -> float:
-    """Return the largest logarithm of a ratio of what two labellings that differ in one label are answered."""
+    """Return the largest logarithm of a ratio of what two labellings that differ in one group are answered."""
     most = 0.0
     for one, other in itertools.permutations(seen, 2):
         if sum(a != b for a, b in zip(one, other, strict=True)) == 1:
@@ -495,8 +525,8 @@ def _strange() -> st.SearchStrategy[Strange]:
     return st.one_of(honest, honest, lying)
 
 
-def _labels(classes: int) -> st.SearchStrategy[tuple[int, ...]]:
-    more = st.lists(st.integers(0, classes - 1), max_size=4 - classes)
+def _labels(classes: int, most: int = 4) -> st.SearchStrategy[tuple[int, ...]]:
+    more = st.lists(st.integers(0, classes - 1), max_size=most - classes)
     return more.map(lambda found: (*range(classes), *found))
 
 
@@ -507,19 +537,26 @@ def _tiny(classes: int, **known: st.SearchStrategy[Any]) -> st.SearchStrategy[Ti
         "stages": st.lists(st.one_of(shipped, shipped, _strange()), min_size=1, max_size=4).map(tuple),
         "queries": st.integers(1, 3),
         "classes": st.just(classes),
+        "group": st.sampled_from([1, 1, 2]),
     }
     return st.builds(Tiny, **{**drawn, **known})
 
 
-SEVERAL = st.lists(st.sampled_from(METRICS), min_size=1, max_size=2, unique=True).map(tuple)
+def _several(metrics: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.lists(st.sampled_from(metrics), min_size=1, max_size=2, unique=True).map(tuple)
+
+
+def _guards(classes: int) -> st.SearchStrategy[Tiny]:
+    """Return guards that stand before the scorer, and at most one stage before the world."""
+    behind = st.lists(st.one_of(st.sampled_from(SHIPPED), _strange()), max_size=1)
+    return _tiny(
+        classes,
+        labels=_labels(classes, 4 if classes == 2 else 3),
+        metrics=st.one_of(st.just(()), _several(METRICS if classes == 2 else OF_CLASSES)),
+        stages=st.builds(lambda guard, rest: (guard, *rest), st.sampled_from(GUARDED), behind),
+    )
+
+
 TINY = st.sampled_from([2, 2, 3]).flatmap(lambda classes: _tiny(classes, scorer=st.sampled_from(SCORERS)))
-BOARDS = _tiny(2, metrics=SEVERAL)
-GUARDS = _tiny(
-    2,
-    metrics=st.one_of(st.just(()), SEVERAL),
-    stages=st.builds(
-        lambda guard, behind: (guard, *behind),
-        st.sampled_from(GUARDED),
-        st.lists(st.one_of(st.sampled_from(SHIPPED), _strange()), max_size=1),
-    ),
-)
+BOARDS = st.one_of(_tiny(2, metrics=_several(METRICS)), _tiny(3, metrics=_several(OF_CLASSES)))
+GUARDS = st.sampled_from([2, 2, 3]).flatmap(_guards)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds import groups
@@ -20,10 +21,12 @@ __all__ = [
 ]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
-_COUNTS = (
-    "exactly known class counts are worth more, and the alarm allows for it: what changing two labels is worth at "
-    "most, or (K - 1) / (4 sqrt(N))"
-)
+_COUNTS = "exactly known class counts are worth more, and the alarm allows for it: "
+_COUNTS_OF = (
+    "what changing two labels is worth at most, or (K - 1) / (4 sqrt(N))",
+    "what changing two groups is worth at most, or (K - 1) / (4 sqrt(G)) of G groups, all of one size and kind",
+    "what (K - 1) log2(N + 1) bits are worth on average, as groups of several sizes may be told apart by them",
+)  #: of records apart, of groups of one size, and of several
 EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, in whole numbers, independently"
 
 
@@ -32,10 +35,11 @@ def independent(threat: ThreatModel) -> str:
     boards = (threat.members or (threat,)) if isinstance(threat, ScoreThreat) else ()
     some = any(not board.facts.loss.always_scored for board in boards)
     scored = "of all labels that have a score, those in which every class is there; " if some else ""
-    return f"{scored}{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {_COUNTS}"
+    counts = _COUNTS + _COUNTS_OF[min(len(threat.groups), 2)]
+    return f"{scored}{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {counts}"
 
 
-def counts_allowance(single: float, double: float, n_records: int, n_classes: int) -> float:
+def counts_allowance(threat: ThreatModel, against: Callable[[int], float]) -> float:
     """Return what a ceiling for independent labels must allow for when the class counts are exactly known.
 
     Label orders with the same counts differ in two records at least: exchanging the labels of one record and of a
@@ -47,16 +51,21 @@ def counts_allowance(single: float, double: float, n_records: int, n_classes: in
     computed, 24 at most. That it stays below for all N is not proved; on average over the counts
     ``sqrt(ln 2 H(counts) / 2N)`` is (labels one after the other, Pinsker's inequality for each).
 
+    Groups of one size are exchanged whole, like records. Groups of several sizes are not: counts of 2 and 1 name every
+    label of a group of two and one apart. There the average over the counts is left, groups one after the other.
+
     Args:
-        single: The ceiling when one record changes.
-        double: The ceiling when two do.
-        n_records: N.
-        n_classes: K.
+        threat: N, K, and how large the groups are.
+        against: The ceiling when so many records change.
 
     Guarantees:
         ``tests/scores/bounds/test_known_counts.py`` compares with linear programs over all mechanisms.
     """
-    return max(0.0, min(double - single, (n_classes - 1) / (4 * math.sqrt(n_records))))
+    sizes = threat.groups or ((1, threat.n_records),)
+    if len(sizes) > 1:
+        return groups.grouped_gain(threat, 0)
+    ((size, count),) = sizes
+    return max(0.0, min(against(2 * size) - against(size), (threat.n_classes - 1) / (4 * math.sqrt(count))))
 
 
 def any_score(threat: ThreatModel) -> ScoreThreat | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import ClassVar
 
@@ -37,8 +38,8 @@ class LabelDp(Bound):
         epsilon, delta, prior = threat.label_epsilon, threat.label_delta, threat.prior
         if math.isinf(epsilon):
             return ()
-        single, double = (_moved(epsilon, delta, prior, records) for records in (1, 2))
-        accuracy = on_average(threat, lambda size: _moved(epsilon, delta, prior, size))
+        against = functools.partial(_moved, epsilon, delta, prior)
+        accuracy = on_average(threat, against)
         exact, game = accuracy, None  # with probability delta everything may be told at once
         if delta == 0 and not threat.groups:
             known = counts_probability(prior, threat.n_records)
@@ -51,7 +52,7 @@ class LabelDp(Bound):
                 statement="labelinf theory, label-DP ceilings",
                 conditions=f"label-DP with epsilon = {epsilon:.4g}, delta = {delta:.4g} in all; {independent(threat)}",
                 game=game,
-                allowance=counts_allowance(single, double, threat.n_records, threat.n_classes),
+                allowance=counts_allowance(threat, against),
             ),
         )
 

@@ -51,13 +51,13 @@ class PrivateScores(Bound):
     def _ceilings(self, facts: ScoreThreat, queries: int) -> Iterator[Ceiling]:
         for title, profile in profiles(facts, queries):
             against = functools.partial(_against, profile, facts.prior)
-            reached, single, double = on_average(facts, against), against(1), against(2)
+            reached = on_average(facts, against)
             yield Ceiling(
                 accuracy=reached,
                 exact=reached,
                 statement="labelinf theory, noise over the query budget",
                 conditions=f"{title}, {queries} queries; {independent(facts)}; {EXACT_NOISE}",
-                allowance=counts_allowance(single, double, facts.n_records, facts.n_classes),
+                allowance=counts_allowance(facts, against),
             )
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:

@@ -250,3 +250,17 @@ def test_few_bits_tell_all_labels_of_a_group(make_threat: MakeThreat) -> None:
     noise = (ScoreNoise(model=GridGaussian(step=2.0**-20, scale=2.0)),)
     for ceiling in GaussianCapacity().ceilings(make_threat(groups=((500, 2),), query_budget=1, defences=noise)):
         assert ceiling.accuracy >= (NormalDist().cdf(LogLoss().span(0.01) / 8) + 0.5) / 2
+
+
+def test_counts_that_tell_groups_of_several_sizes_apart_are_allowed_for() -> None:
+    """Two records of one patient and one of another, counts 2 and 1: every label is known before anything is asked."""
+    private = Budgeted(
+        n_records=3,
+        n_classes=2,
+        prior=(2 / 3, 1 / 3),
+        budget=NothingPrivate(label_epsilon=0.1),
+        groups=((1, 1), (2, 1)),
+    )
+    (ceiling,) = LabelDp().ceilings(private)
+    assert ceiling.reached == 1 > ceiling.accuracy
+    assert "several sizes" in ceiling.conditions
