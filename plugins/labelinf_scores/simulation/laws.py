@@ -31,6 +31,7 @@ class Law:
 
     Attributes:
         middle: Of the counts that were simulated, and their spread: what polynomials are in.
+        powers: Of the terms of the mean: no more than its best degree needs, as chains evaluate it millions of times.
         mean: Coefficients of the mean.
         spread: Coefficients of the logarithm of the spread.
         shape: Log-density of standardised residuals on a grid.
@@ -38,6 +39,7 @@ class Law:
     """
 
     middle: Floats
+    powers: list[tuple[int, int, int]]
     mean: Floats
     spread: Floats
     shape: Floats
@@ -58,19 +60,17 @@ class Law:
             powers = [power for power in _POWERS if sum(power) <= degree]
             mean, scatter, worth = _fitted(_terms(scaled, powers), squares, answers)
             found.append((worth, degree, powers, mean, scatter))
-        _, _, powers, few, scatter = min(found, key=lambda fit: fit[:2])
-        mean = np.zeros(len(_POWERS))
-        mean[[_POWERS.index(power) for power in powers]] = few
-        z = (answers - _terms(scaled, _POWERS) @ mean) * np.exp(-squares @ scatter)
-        z = np.clip(z, -_END, _END)
-        return cls(middle=middle, mean=mean, spread=scatter, shape=_smoothed(z), usual=float(np.median(np.abs(z))))
+        _, _, powers, mean, scatter = min(found, key=lambda fit: fit[:2])
+        z = np.clip((answers - _terms(scaled, powers) @ mean) * np.exp(-squares @ scatter), -_END, _END)
+        usual = float(np.median(np.abs(z)))
+        return cls(middle=middle, powers=powers, mean=mean, spread=scatter, shape=_smoothed(z), usual=usual)
 
     def given(self, upper: Floats) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
         """Return what gives means and logarithms of spreads of queries with so many upper rows."""
         (w,) = _scaled((upper,), self.middle[:, 2:])
         mean, spread = (
             _collected(w, powers, coefficients)
-            for powers, coefficients in ((_POWERS, self.mean), (_SQUARES, self.spread))
+            for powers, coefficients in ((self.powers, self.mean), (_SQUARES, self.spread))
         )
 
         def at(one: Floats, other: Floats) -> tuple[Floats, Floats]:
