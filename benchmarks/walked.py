@@ -167,7 +167,7 @@ DRAWN = {
 
 def told(labels: NDArray[np.intp]) -> float:
     """Return labels as one number."""
-    return float(sum((1 + int(label)) * 4**row for row, label in enumerate(labels)))
+    return float((1 + labels) @ 4.0 ** np.arange(labels.size))
 
 
 @attrs.frozen(kw_only=True)
@@ -184,16 +184,13 @@ class Telling:
 
     def score(self, labels: NDArray[np.intp], query: Query) -> float:
         """Return labels, and whose they are, as a number; or what it does instead."""
-        whole = (
-            told(labels)
-            + float(np.sum(query.predictions[..., 0] if query.predictions.ndim == 2 else query.predictions)) / 8
-        )
+        rows = query.predictions[..., 0] if query.predictions.ndim == 2 else query.predictions
+        whole = told(labels) + float(np.sum(rows)) / 8
         self.kept.append(whole)
         if self.how == "fails" and labels[0] == 1:
             raise InputError("there is no score of such labels.")
-        return {"all": whole, "fails": 0.5, "keeps": sum(self.kept), "far": math.fmod(told(labels), 3) * 1e300}[
-            self.how
-        ]
+        far = math.fmod(told(labels), 3) * 1e300
+        return {"all": whole, "fails": 0.5, "keeps": sum(self.kept), "far": far}[self.how]
 
 
 @attrs.frozen(kw_only=True)
@@ -385,24 +382,22 @@ class Tiny:
         """Hold every claim against the posterior."""
         threat = self.threat()
         said = [item for item in theory(BUILDER, "score", threat).ceilings if not item.vouched or self.honest]
-        epsilon = (
-            threat.label_epsilon if threat.label_delta == 0 and (self.honest or not vouching(threat)) else math.inf
-        )
+        pure = threat.label_delta == 0 and (self.honest or not vouching(threat))
+        epsilon = threat.label_epsilon if pure else math.inf
         useful = [item for item in said if item.reached < 1]
         by_shares = [item for item in said if item.accuracy < 1 and _OF_SHARES in item.conditions and not self.metrics]
         if not useful and not by_shares and math.isinf(epsilon):
             return Seen()
         limit = threat.query_budget
         asked = self.queries if limit is None else min(self.queries, limit)
-        walked, seen = [0], {}
-        for labels in self._labellings(every=bool(by_shares) or math.isfinite(epsilon)):
-            seen[labels] = self._transcripts(threat, labels, asked, walked)
+        walked, every = [0], bool(by_shares) or math.isfinite(epsilon)
+        labellings = self._drawn() if every else self._counted()
+        seen = {labels: self._transcripts(threat, labels, asked, walked) for labels in labellings}
         share, whole = _posterior(seen, self._counted(), self.classes)
+        drawn, _ = _posterior(seen, self._drawn(), self.classes) if by_shares else (0.0, 0.0)
         lost, false = _loss(seen) if math.isfinite(epsilon) else 0.0, ""
         margins = [min(item.reached - share, min(1.0, item.exact + item.allowance) - whole) for item in useful]
-        if by_shares:
-            drawn, _ = _posterior(seen, self._drawn(), self.classes)
-            margins += [item.accuracy - drawn for item in by_shares]
+        margins += [item.accuracy - drawn for item in by_shares]
         if worst := [item for item, margin in zip([*useful, *by_shares], margins, strict=True) if margin < -_NEAR]:
             false = (
                 f"{worst[0]}: {share:.4f} of labels, all of them {whole:.4f}; by their shares {-min(margins):.4f} more"
@@ -416,13 +411,6 @@ class Tiny:
         """Return the label of every record."""
         return np.repeat(np.array(labels, dtype=np.intp), self.group)
 
-    def _labellings(self, *, every: bool) -> Iterator[tuple[int, ...]]:
-        """Yield all labellings, or those of these class counts."""
-        if every:
-            yield from itertools.product(range(self.classes), repeat=len(self.labels))
-        else:
-            yield from self._counted()
-
     def _counted(self) -> dict[tuple[int, ...], float]:
         """Return how likely labellings are whose class counts are known: all orders alike."""
         orders = sorted(set(itertools.permutations(self.labels)))
@@ -431,7 +419,8 @@ class Tiny:
     def _drawn(self) -> dict[tuple[int, ...], float]:
         """Return how likely labellings are that are drawn by the class shares: for counts nothing is allowed."""
         shares = [self.labels.count(label) / len(self.labels) for label in range(self.classes)]
-        return {labels: math.prod(shares[one] for one in labels) for labels in self._labellings(every=True)}
+        every = itertools.product(range(self.classes), repeat=len(self.labels))
+        return {labels: math.prod(shares[one] for one in labels) for labels in every}
 
     def _transcripts(
         self, threat: ScoreThreat, labels: tuple[int, ...], asked: int, walked: list[int]

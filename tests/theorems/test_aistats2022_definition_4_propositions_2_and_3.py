@@ -33,7 +33,7 @@ def test_rounding_changes_the_separation_by_at_most_twice_its_error(values: list
     exact = [mpq(value) for value in values]
 
     difference = abs(separation(rounded(phi, exact)) - separation(exact))
-    assert difference <= 2 * Fixed.of_bits(phi).rounding_error
+    assert difference <= Fixed.of_bits(phi).step
 
 
 @pytest.mark.parametrize("phi", [9, 17, 33])
@@ -45,7 +45,7 @@ def test_a_design_separated_by_tau_and_twice_the_error_stays_separated_in_fpa(ph
     exact = [mpq(LogLoss().score(labels, theta, make_arithmetic("exact"))) for labels in labellings]
     answers = [mpq(numbers.release(LogLoss().score(labels, theta, numbers))) for labels in labellings]
 
-    tau = separation(exact) - 2 * numbers.rounding_error
+    tau = separation(exact) - numbers.step
     assert tau > 0
     assert separation(answers) >= tau
 
@@ -79,7 +79,7 @@ def test_erratum_a16_the_bits_of_proposition_3_do_not_suffice() -> None:
     assert separation(values) == mpq(11, 10)
     assert rounded(7, values) == [mpq(1, 8), mpq(9, 8)]
     assert separation(rounded(7, values)) == 1 < mpq(11, 10)
-    assert separation(rounded(7, values)) >= separation(values) - 2 * Fixed.of_bits(7).rounding_error
+    assert separation(rounded(7, values)) >= separation(values) - Fixed.of_bits(7).step
 
 
 def test_erratum_a16_values_may_be_out_of_range() -> None:

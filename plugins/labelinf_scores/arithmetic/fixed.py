@@ -63,17 +63,8 @@ class Fixed(Exact):
 
     @property
     def step(self) -> Any:
-        """Distance between neighbouring numbers, ``2**-f``, a rational."""
+        """Distance between neighbouring numbers, ``2**-f``, a rational: twice the error E of rounding to nearest."""
         return gmpy2.mpq(1, 2**self.fraction_bits)
-
-    @property
-    def rounding_error(self) -> Any:
-        """E: the most by which rounding moves a number, half a step.
-
-        Two numbers at distance Lambda are at least ``Lambda - 2 E`` apart once rounded, and that is all that can be
-        said: rounding to nearest may move them apart or together (AISTATS 2022, Propositions 2 and 3, corrected).
-        """
-        return self.step / 2
 
     def at_precision(self, bits: int | None) -> Fixed:
         """Return itself: the format fixes its precision."""

@@ -86,10 +86,9 @@ class Numbers(SubmissionFormat):
 
 @attrs.frozen(kw_only=True)
 class Columns(SubmissionFormat):
-    """A probability for every class a record, or any K numbers of one range that need not add up."""
+    """A probability for every class a record."""
 
     n_classes: int
-    add_up: bool = True
 
     @property
     def constants(self) -> Sequence[NDArray[np.float64]]:
