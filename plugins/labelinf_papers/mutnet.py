@@ -27,15 +27,13 @@ Example:
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from labelinf_scores.game.networks import ModelActivation, ModelLayer, MutNet
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["batch_head", "for_any_sign", "interpolating", "published", "to_torch"]
 

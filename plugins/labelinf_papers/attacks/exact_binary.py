@@ -11,11 +11,12 @@ Example::
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
@@ -27,9 +28,6 @@ from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sizing import expected_error
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["ExactBinary"]
 

@@ -12,10 +12,11 @@ Formal guarantee: with a clip of span L it survives every error below ``L / (N 2
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
@@ -26,9 +27,6 @@ from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["PowersExhaustive"]
 

@@ -10,11 +10,12 @@ Example::
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
@@ -30,9 +31,6 @@ from labelinf_scores.constructions.primes import first_primes, needed_bits, prim
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["PrimePowers", "classes_of_score"]
 

@@ -15,15 +15,13 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic.exact import product
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["divisors", "exponents", "product_tree", "remainders"]
 

@@ -12,15 +12,13 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["nearest_divisor"]
 

@@ -17,14 +17,12 @@ from __future__ import annotations
 
 import bisect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.primes import prime_product
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["closest_squarefree", "closest_squarefree_printed", "squarefree_numbers"]
 

@@ -7,9 +7,10 @@ Pillow to be read). No picture is drawn of a user's own records: a page that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.images import as_png
 from labelinf_gradients.game.networks import Perceptron, softmax
@@ -17,9 +18,6 @@ from labelinf_gradients.reconstruction.chain import as_printed, inputs_by_recurs
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
 from labelinf_gradients.reconstruction.quality import as_images, likeness, psnr
 from labelinf_papers.published.iclr_victims import Victims, fully_connected
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["colour_grid", "grid", "patches", "rebuilt", "reconstructions"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.plugin.reproductions import Table
 from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
@@ -19,9 +20,6 @@ from labelinf_gradients.reconstruction.matching import Distance, Matching
 from labelinf_gradients.reconstruction.quality import likeness, psnr
 from labelinf_gradients.recovery.solver import recover
 from labelinf_papers.published.iclr_victims import Victims, halves
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MODES", "Mode", "convolutional", "feature_table", "label_table", "matching_table", "ratios"]
 

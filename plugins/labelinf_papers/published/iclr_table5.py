@@ -14,10 +14,11 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.plugin.comparisons import Compared, Measured, Origin
@@ -31,9 +32,6 @@ from labelinf_gradients.recovery.patterns import SMOOTHING
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_papers.search.loss import LabelLoss
 from labelinf_papers.search.swarm import swarm
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "ABSENT",

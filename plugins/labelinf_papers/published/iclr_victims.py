@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_data.bundled import load_bunch
 from labelinf_gradients.game.clients import train
 from labelinf_gradients.game.networks import Perceptron
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["SIZES", "Victims", "fully_connected", "halves"]
 

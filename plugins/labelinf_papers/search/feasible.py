@@ -8,12 +8,8 @@ et al., ICLR 2024, Fig. 2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["feasible_interval"]
 

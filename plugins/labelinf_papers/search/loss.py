@@ -8,13 +8,11 @@ would start beyond the optimum of every untrained network.)
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["LabelLoss", "Objective", "label_loss"]
 
