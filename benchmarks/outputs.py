@@ -13,7 +13,6 @@ Usage::
     python benchmarks/outputs.py observational    # why there is no audit without canaries
     python benchmarks/outputs.py regression       # planted values, behind RRonBins and behind nothing
     python benchmarks/outputs.py road             # whole audits with an attack that is chosen on references
-    python benchmarks/outputs.py speed            # the epsilon bound; one cell of the quick suite
     python benchmarks/outputs.py                  # all of them: several minutes
 
 Every number is over models trained from scratch. Intervals are at 95 %: Clopper-Pearson over all canaries of all models
@@ -23,7 +22,6 @@ where these are independent, over models where they are not (``+-``).
 from __future__ import annotations
 
 import argparse
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -493,32 +491,12 @@ def learned() -> None:
             print(f"    committed to: {dict(committed.chosen)}")
 
 
-def speed() -> None:
-    """CPU time of the bound and of one cell."""
-    hits = np.arange(1000) < 731
-    start = time.process_time()
-    for _ in range(200):
-        epsilon_bounds.one_run_epsilon(hits, n_canaries=1000)
-    print(f"one-run epsilon, 1 000 canaries: {(time.process_time() - start) / 200 * 1e3:.3f} ms a call")
-    start = time.process_time()
-    threat, played = games(OutputChannel(canaries=0.2, epochs=200), BreastCancer().load(), [LabelRr()], 1)
-    audited({"calibrated": Calibrated()}, threat, played, 1)
-    print(f"one cell, one trial (victim, 8 references, attack, placebo): {time.process_time() - start:.2f} s")
-
-
 SECTIONS = {
-    "memorising": memorising,
-    "best-epoch": best_epoch,
-    "defences": defences,
-    "shown": shown,
-    "learned": learned,
-    "coverage": coverage,
-    "power": power,
-    "victims": victims,
-    "observational": observational,
-    "regression": regression,
-    "road": road,
-    "speed": speed,
+    section.__name__.replace("_", "-"): section
+    for section in (
+        *(memorising, best_epoch, defences, shown, learned, coverage),
+        *(power, victims, observational, regression, road),
+    )
 }
 
 
