@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -172,6 +173,21 @@ def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
     # Majority guesses beat such flipped labels; who knows half the labels surely does not.
     assert (found.proof.gain or 0) > 0.03
     assert "at most 4.1 points" in BoardCertificate(**{**vars_of(PROOF), "gain": 0.0401}).sentence()
+
+
+@pytest.mark.parametrize(("scale", "enough"), [(1, False), (1.9, False), (2, True)])
+def test_a_certificate_holds_for_whoever_knows_the_class_counts(scale: float, enough: bool) -> None:
+    """One label of each class: exchanging them moves an accuracy by 1, and Phi(1 / 2s) = .691 are read at s = 1."""
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.specs import Builder
+    from labelinf_scores.metrics.readings.counts import Accuracy
+
+    builder = Builder(Host.load())
+    data = LabelSet(labels=np.array([0, 1]), class_names=("0", "1"), title="m", provenance="made")
+    board = AuditedBoard(scorer="sklearn", metric=Accuracy(), queries=1)
+    threat = board.deployed(data, builder.pipeline((f"score-noise(model=grid-gaussian(scale={scale}))",), "test"))
+    proof = certificate(builder, threat, Goal(target="60%").read(0.5))
+    assert (proof is not None) == enough == (NormalDist().cdf(1 / (2 * scale)) <= 0.6)
 
 
 def vars_of(proof: BoardCertificate) -> dict[str, Any]:
