@@ -131,8 +131,10 @@ class Advisor(AdviceQuestion):
         notes: dict[str, str] = {}
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
-        if certified is None:
+        if proof is None:
             self._if_stated(knob, notes)
+        elif isinstance(proof, BoundValue):  # of those alone, perhaps, who know no class counts
+            notes["proved"] = f"proved of this: {proof.conditions}"
         adversarial_search = AdversarialSearch(self)
         shown = self.target.epsilon is None and self.target.points is None  # no play shows an epsilon, or has a model
         played = shown and (self.attacks or self.strongest)
@@ -151,9 +153,7 @@ class Advisor(AdviceQuestion):
         forced = smallest(open_still, withstands, steps=10, enough=undecided) if played else None
         cut = adversarial_search.cut or bool(played and adversarial_search.over)
         if cut:
-            notes["cut"] = (
-                f"not every setting was played: {adversarial_search.over}; what the attacks force may be more"
-            )
+            notes["cut"] = f"not every setting was played: {adversarial_search.over}; attacks may force more"
         stands = [(tried[spec], stand) for spec, stand in adversarial_search.stood.items()]
         contradiction = self._crossing(knob, adversarial_search, stands, certified, proof)
         low, high = _interval(knob, stands)

@@ -127,6 +127,7 @@ def test_bounds_and_advise_speak_of_the_gain_over_a_perfect_model(labelinf: Labe
     advised = said("advise", "--gain", "3%", "--only", "subset")
     assert "at most 3.0 points over a perfect model, right on 86.8% as assumed" in advised
     assert re.search(r"proved <= 0\.22\d* \(labelinf theory, guard, gain over a perfect model\)", advised)
+    assert "counts are unknown; labels are independent given all that a perfect model knows" in advised
     assert "attacks" not in advised
     assert "say --gain" in said("advise", "--target", "90%")
     assert "above 0 and below 13.2" in said("advise", "--gain", "20%")

@@ -498,6 +498,8 @@ def test_groups_are_split_whole_and_count_as_fewer(tmp_path: Path) -> None:
     assert sizes.public_effective < len(inside) + 1
     said = " ".join(board.certificate().sentences())
     assert "labels of different patient are independent" in said
+    board.close()
+    assert charged(tmp_path) == "known class totals charged as one more answer"  # B18 is of records apart
     state = State.of(board._path)
     assert verify(state.ledger, derived(read_key(state.key), "chain")).faults == ()
     assert "Game." not in said
@@ -584,6 +586,25 @@ def test_a_board_goes_on_with_the_arithmetic_it_was_begun_with(
     assert proved in found.proved
     faults = ["row 1: its terms are of form 3, which this version does not know: a later one wrote them"]
     assert list(found.faults) == (faults if form == 3 else [])
+
+
+def charged(folder: Path) -> str:
+    """Return how a ledger is said to charge class totals."""
+    state = State.of(folder / "board.toml")
+    return verify(state.ledger, derived(read_key(state.key), "chain")).proved
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[public]\nshare = 0.1\n[target]\ngain = 0.2\ncounts_known = false\n", "class totals taken for unknown"),
+        ("[public]\nshare = 1.0\n[target]\naccept_void = true\n", "known class totals charged as one more answer"),
+    ],
+)
+def test_a_ledger_is_said_to_charge_class_totals_as_it_does(begin: Begin, tmp_path: Path, text: str, said: str) -> None:
+    """By the spread of their sum where sealed labels are told of by it alone, and nowhere else."""
+    begin(text).close()
+    assert charged(tmp_path) == said
 
 
 def test_what_the_first_arithmetic_proves_is_not_said_to_be_what_the_second_does(

@@ -15,18 +15,18 @@ __all__ = ["form_of", "gain_again", "gains_again", "line_again"]
 
 _LN2 = (693147, 693148)  # millionths, from below and from above
 _MILLIBIT = POWER // 1024
-_FORMS = {
-    1: "known class totals charged as one more answer",
-    2: "known class totals charged to sealed labels by the spread of their sum (B18)",
-}  # of the arithmetic
+_CHARGED = ("as one more answer", "to sealed labels by the spread of their sum (B18)")
+_FORMS = ("1", "2")  # of the arithmetic
 Terms = dict[str, Any]
 Bits = int | None
 
 
 def form_of(terms: Terms) -> str:
-    """Return which arithmetic the terms are of; empty where there are none, or of none that is known here."""
-    form = terms.get("form", 1) if "noise" in terms else None
-    return _FORMS.get(form, "") if type(form) is int else ""
+    """Return how class totals are charged; empty where there are no terms, or of no form of arithmetic known here."""
+    if "noise" not in terms or repr(terms.get("form", 1)) not in _FORMS:
+        return ""
+    charged = _CHARGED[_spreads(terms) and terms["sealed"] > 0]
+    return f"known class totals charged {charged}" if terms["known"] else "class totals taken for unknown"
 
 
 def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:

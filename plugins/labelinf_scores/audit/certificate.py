@@ -199,4 +199,4 @@ def _gain(implied: Implied, ceiling: Ceiling, blind: float) -> float | None:
     gains = [item.value for item in limits if item.direction is Direction.CEILING]
     if not gains or ceiling.accuracy >= 1:
         return None
-    return max(min(gains), ceiling.accuracy - blind)
+    return max(min(gains), ceiling.reached - blind)

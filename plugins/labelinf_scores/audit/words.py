@@ -52,10 +52,10 @@ def _tried(report: ScorerReport) -> str:
     if not report.played:
         why = next((leak.refusal for leak in report.leaks if leak.attack.startswith("simulate") and leak.refusal), "")
         return f"no attack could be played within {budget}" + (f": {why}." if why else ".")
-    many = f"no leak found by {words.count(len(report.played), 'attack')} within {budget}"
-    if report.changed:
-        return f"{many}, but the scorer changed meanwhile: it keeps state."
-    return f"{many}. The most was {_most(report)}"
+    none = "no leak" if report.decision.goal.most is None else "nothing beyond --max-labels-per-query"
+    many = f"{none} found by {words.count(len(report.played), 'attack')} within {budget}"
+    end = ", but the scorer changed meanwhile: it keeps state." if report.changed else f". The most was {_most(report)}"
+    return many + end
 
 
 def _most(report: ScorerReport, *, each: bool = False) -> str:

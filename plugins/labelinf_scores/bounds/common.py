@@ -91,6 +91,6 @@ def is_open(threat: ScoreThreat) -> bool:
 def is_of_all(threat: ScoreThreat) -> bool:
     """Whether a label moves a score no further than where all are scored: what noise is proved enough for.
 
-    Of fewer records each counts for more, and so it does behind a factor.
+    Of fewer records each counts for more, and so it does behind a factor, or with all that are in its group.
     """
-    return threat.averaged is None and threat.magnification == 1
+    return threat.averaged is None and threat.magnification == 1 and not threat.groups

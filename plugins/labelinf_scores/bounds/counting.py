@@ -161,7 +161,7 @@ def _needed(facts: ScoreThreat) -> float:
     if not facts.groups:
         return label_bits(facts.prior, facts.n_records)
     n_groups = sum(count for _, count in facts.groups)
-    return max(1.0, -n_groups * math.log2(facts.baseline) - counts_answer(facts))
+    return max(0.0, -n_groups * math.log2(facts.baseline) - counts_answer(facts))
 
 
 @attrs.frozen(kw_only=True)

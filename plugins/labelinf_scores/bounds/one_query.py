@@ -46,7 +46,7 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
         yield _enough(facts, m, f"noise above which no query tells {m} labels")
         if m < facts.n_records <= 500:
             yield _enough(facts, facts.n_records, "noise above which no single query tells all labels")
-    if facts.n_classes != 2:
+    if facts.n_classes != 2 or facts.groups:  # one bit may be all labels of a group
         return
     if facts.arithmetic in SIGNIFICANT_BITS and not facts.step:
         yield _labels(

@@ -13,7 +13,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import is_of_all, score_threat
+from labelinf_scores.bounds.common import score_threat
 
 __all__ = ["Sensitivity"]
 
@@ -27,7 +27,7 @@ class Sensitivity(Bound):
         facts = score_threat(threat)
         if facts is None or (math.isinf(facts.sensitivity) and math.isfinite(facts.span)):
             return ()  # of earlier answers, say: no scale is known
-        clipped, plain = math.isfinite(facts.span), is_of_all(facts) and facts.jump == 0
+        plain = facts.averaged is None and facts.magnification == 1 and facts.jump == 0
         return (
             BoundValue(
                 title="Laplace scale for label-DP of one answer, epsilon = 1",
@@ -38,7 +38,7 @@ class Sensitivity(Bound):
                 if plain
                 else "c L / n + j: n records scored, behind a factor c; j, what a stage jumps by",
                 conditions="scale b; adaptive queries add up"
-                if clipped
+                if math.isfinite(facts.span)
                 else "the loss is not clipped: no finite scale of any noise gives label-DP with delta < 1",
                 statement="Dwork et al., TCC 2006, Proposition 1",
             ),

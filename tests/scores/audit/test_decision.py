@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -58,6 +60,7 @@ def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDe
 
 PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, where="z")
 GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), baseline=0.6, queries=9)
+ALL = attrs.evolve(GOT, accuracy=Interval(value=1.0, low=0.9, high=1.0), exact=True, labels_per_query=7.0)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,9 @@ GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), b
         (Goal(gain=0.05), (), PROOF, AuditWord.CERTIFIED, 0),
         (Goal(gain=0.05), (GOT, Extraction(attack="b", failure="broke")), PROOF, AuditWord.BROKEN, 4),
         (Goal(gain=0.05, most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, AuditWord.LEAKS, 1),
+        (Goal(most=50.0), (ALL,), None, AuditWord.UNSHOWN, 3),
+        (Goal(gain=0.05, most=50.0), (ALL,), PROOF, AuditWord.LEAKS, 1),  # either is a leak
+        (Goal(target="no-exact-recovery", most=50.0), (ALL,), None, AuditWord.LEAKS, 1),
     ],
 )
 def test_one_object_says_word_and_status(
@@ -76,6 +82,13 @@ def test_one_object_says_word_and_status(
 ) -> None:
     found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
     assert (found.word, found.status) == (word, status)
+
+
+def test_all_labels_are_no_lack_of_a_leak() -> None:
+    """Seven labels a query are tolerated: whoever got them all in so few is not said to have found nothing."""
+    said = str(li.audit_scorer(FEW, accuracy, queries=600, max_labels_per_query=50.0))
+    assert "no leak" not in said
+    assert "nothing beyond --max-labels-per-query found" in " ".join(said.split())
 
 
 def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
@@ -172,6 +185,21 @@ def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
     # Majority guesses beat such flipped labels; who knows half the labels surely does not.
     assert (found.proof.gain or 0) > 0.03
     assert "at most 4.1 points" in BoardCertificate(**{**vars_of(PROOF), "gain": 0.0401}).sentence()
+
+
+@pytest.mark.parametrize(("scale", "enough"), [(1, False), (1.9, False), (2, True)])
+def test_a_certificate_holds_for_whoever_knows_the_class_counts(scale: float, enough: bool) -> None:
+    """One label of each class: exchanging them moves an accuracy by 1, and Phi(1 / 2s) = .691 are read at s = 1."""
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.specs import Builder
+    from labelinf_scores.metrics.readings.counts import Accuracy
+
+    builder = Builder(Host.load())
+    data = LabelSet(labels=np.array([0, 1]), class_names=("0", "1"), title="m", provenance="made")
+    board = AuditedBoard(scorer="sklearn", metric=Accuracy(), queries=1)
+    threat = board.deployed(data, builder.pipeline((f"score-noise(model=grid-gaussian(scale={scale}))",), "test"))
+    proof = certificate(builder, threat, Goal(target="60%").read(0.5))
+    assert (proof is not None) == enough == (NormalDist().cdf(1 / (2 * scale)) <= 0.6)
 
 
 def vars_of(proof: BoardCertificate) -> dict[str, Any]:

@@ -316,7 +316,7 @@ def test_one_rounded_answer_tells_which_of_two_groups_is_which(make_threat: Thre
     threat = make_threat(n_records=4, clip=0.3, groups=((2, 2),), defences=(RoundScore(decimals=0),))
     assert answer_bits(threat) == 1
     (needed,) = [line for line in Counting().evaluate(threat) if line.quantity == "queries"]
-    assert needed.value == 1
+    assert needed.value <= 1
 
 
 @pytest.mark.parametrize("arithmetic", ["bfloat16", "float16"])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from labelinf_core.contracts.components import Bound, LabelSet, Setting
+from labelinf_core.contracts.guarantees import Direction
 from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_scores.bounds.counting import Counting
@@ -24,8 +25,11 @@ from labelinf_scores.bounds.gain import gain_ceiling
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.bounds.groups import counts_answer, effective, grouped_accuracy, grouped_exact, on_average
 from labelinf_scores.bounds.label_dp import LabelDp
+from labelinf_scores.bounds.metric_noise import MetricNoise
+from labelinf_scores.bounds.one_query import OneQuery
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.unseen import Unseen
+from labelinf_scores.bounds.worst_case import WorstCaseThreshold
 from labelinf_scores.defences.gaussian_dp import GaussianDp
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.randomised_response import PerturbedLabels
@@ -36,6 +40,7 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.ranks import RocAuc
 
 MakeThreat = Callable[..., ScoreThreat]
 
@@ -264,3 +269,38 @@ def test_counts_that_tell_groups_of_several_sizes_apart_are_allowed_for() -> Non
     (ceiling,) = LabelDp().ceilings(private)
     assert ceiling.reached == 1 > ceiling.accuracy
     assert "several sizes" in ceiling.conditions
+
+
+PAIRS = LabelSet(
+    labels=np.repeat([0, 1, 0, 1], 2),
+    groups=np.repeat(np.arange(4), 2),
+    class_names=("0", "1"),
+    title="pairs",
+    provenance="made",
+)
+
+
+@pytest.mark.parametrize(
+    ("board", "bound"),
+    [
+        (ScoreChannel(), OneQuery()),
+        (ScoreChannel(), WorstCaseThreshold()),
+        (ScoreChannel(metric=RocAuc()), MetricNoise()),
+    ],
+)
+def test_no_noise_is_enough_for_pairs_that_is_proved_enough_for_records(board: ScoreChannel, bound: Bound) -> None:
+    """A pair moves a score twice as far, and where pairs have one label each, half as many are to be told apart."""
+    apart = attrs.evolve(PAIRS, groups=None)
+    found, alone = (
+        [item for item in bound.evaluate(board.threat(Setting(data=data))) if item.direction is Direction.CEILING]
+        for data in (PAIRS, apart)
+    )
+    assert alone
+    assert not found
+
+
+def test_counts_may_tell_all_labels_of_groups_before_anything_is_asked(make_threat: MakeThreat) -> None:
+    """Two records of one patient, one of another, counts 2 and 1: no query is needed."""
+    threat = make_threat(n_records=3, prior=(2 / 3, 1 / 3), groups=((1, 1), (2, 1)))
+    (needed,) = (item for item in Counting().evaluate(threat) if item.quantity == "queries")
+    assert needed.value == 0
