@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,6 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from labelinf_scores.audit.certificate import BoardCertificate
     from labelinf_scores.audit.report import ScorerReport
     from labelinf_scores.audit.scorer import Extraction

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.encode import is_number
 from labelinf_scores.audit.log.certificate import Entry, Log, Row
-from labelinf_scores.audit.log.files import Labels, Submission, is_number, natural
+from labelinf_scores.audit.log.files import Labels, Submission, natural
 from labelinf_scores.metrics.readings import HARD, Released, ScoredMetric, Totals
 
 __all__ = ["DeclaredTotals", "ScoredLog", "board_of", "log_of", "together"]
@@ -304,13 +305,11 @@ def together(boards: Sequence[ScoredLog], logs: Sequence[Log]) -> Log:
 
 
 def _both(one: Entry, other: Entry) -> Entry:
-    check = None if one.check is None and other.check is None else functools.partial(_fits_both, one, other)
-    return Entry(rows=(*one.rows, *other.rows), check=check, shown=functools.partial(_both_show, one, other))
+    def shown(labels: NDArray[np.intp]) -> bool:
+        return all(item.shown is None or item.shown(labels) for item in (one, other))
 
+    def fits(labels: NDArray[np.intp]) -> bool:
+        return one.holds(labels) and other.holds(labels)
 
-def _both_show(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:
-    return all(item.shown is None or item.shown(labels) for item in (one, other))
-
-
-def _fits_both(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:
-    return one.holds(labels) and other.holds(labels)
+    check = None if one.check is None and other.check is None else fits
+    return Entry(rows=(*one.rows, *other.rows), check=check, shown=shown)
