@@ -79,7 +79,8 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     tell(found.found, _lines(found, chosen["only"]), as_json=chosen["as_json"])
     if any(item.contradiction for item in found.found):
         ctx.exit(Exit.FOUND)
-    ctx.exit(Exit.DONE if any(_reached(item) for item in found.found) else Exit.INCONCLUSIVE)
+    reached = any(item.certified is not None or item.forced is not None for item in found.found)
+    ctx.exit(Exit.DONE if reached else Exit.INCONCLUSIVE)
 
 
 def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
@@ -98,10 +99,6 @@ def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
         yield _line(item, found.measures, played=found.played)
     if not any(item.certified is not None for item in found.found):
         yield "\nNothing here reaches the target by certificate."
-
-
-def _reached(advice: Advice) -> bool:
-    return advice.certified is not None or advice.forced is not None
 
 
 def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:

@@ -13,8 +13,9 @@ import difflib
 import itertools
 import logging
 import os
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import pluggy
@@ -27,9 +28,6 @@ from labelinf_core.plugin.records import PluginRecord, PluginStatus, Registered,
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
 from labelinf_core.plugin.worker import apart, watch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
 
 __all__ = ["BLOCK_VARIABLE", "Host", "suggested"]
 

@@ -294,7 +294,7 @@ def answer(found: LogReport) -> Answer:
             stopped="nothing undoes what is published; no bound knows this scorer",
         )
     if found.answer is None or found.word is not AuditWord.LEAKS:
-        return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
+        return Answer(leaks=_nothing(found), stopped="nothing, for no leak was found")
     counts = {known: found.answer.count(known) for known in Known}
     claimed = f", {counts[Known.CLAIMED]} more by the solver only" if counts[Known.CLAIMED] else ""
     since = f", since submission {found.given[0].last + 1} at the latest" if found.given else ""
