@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from labelinf_core.advise.search import Advice
     from labelinf_core.contracts.components import Measure
 
-__all__ = ["advise", "attack_list", "cost_lines", "list_options"]
+STRONGEST = "strongest"  #: what the shipped list is called, as in suites
+
+__all__ = ["STRONGEST", "advise", "attack_list", "cost_lines", "list_options"]
 
 
 def list_options(function: Any) -> Any:
@@ -42,8 +44,9 @@ def list_options(function: Any) -> Any:
 
 
 def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence[str]) -> tuple[str, ...]:
-    """Return the attacks to play, each once: those named, or else the channel's strongest, and those that are added."""
-    return tuple(dict.fromkeys([*(instead or strongest), *also]))
+    """Return the attacks to play, each once: those named, or else the list called strongest, and those added."""
+    shipped = strongest if not instead or STRONGEST in instead else ()
+    return tuple(dict.fromkeys([*shipped, *(spec for spec in instead if spec != STRONGEST), *also]))
 
 
 @click.command()

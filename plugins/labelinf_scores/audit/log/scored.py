@@ -95,7 +95,10 @@ def board_of(
         classes = labels.classes
         own = np.bincount(list(labels.of.values()), minlength=len(classes)).tolist()
     if scored is None or scored.columns:
-        _same_columns(submissions, classes)
+        orders = {item.columns for item in submissions}
+        if len(orders) > 1 and any(set(names) != set(classes) for names in orders):
+            told = "submissions differ in the names or the order of their columns"
+            raise InputError(f"{told}; call these as the classes.")
     rows = [_rows(item, ids, all_of_them=labels is None) for item in submissions]
     predictions = tuple(_numbers(item, own, classes, scored) for item, own in zip(submissions, rows, strict=True))
     truth = None if known is None else np.array([known[record] for record in ids], dtype=np.intp)
@@ -170,13 +173,6 @@ def _predicted(submissions: Sequence[Submission], said: DeclaredTotals, scored: 
             f"the totals, as in --counts cat=59,dog=71,eel=48."
         )
     return numbered
-
-
-def _same_columns(submissions: Sequence[Submission], classes: tuple[str, ...]) -> None:
-    """Refuse columns in several orders whose names do not say which class each is of."""
-    orders = {item.columns for item in submissions}
-    if len(orders) > 1 and any(set(names) != set(classes) for names in orders):
-        raise InputError("submissions differ in the names or the order of their columns; call these as the classes.")
 
 
 def _numbers(
