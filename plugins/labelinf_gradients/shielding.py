@@ -77,7 +77,7 @@ def shielded(update: Any, *, norm: float, multiplier: float, before: Any = None)
             and the change of the parameters is what is shielded, without buffers.
 
     Returns:
-        A mapping or a list of arrays of float64, and of tensors where those were given: of their types, rounded.
+        A mapping or a list of arrays of float64, and of tensors where those were given, of their types.
 
     Raises:
         InputError: One of :data:`MISTAKES`.
