@@ -10,7 +10,7 @@ GoogleDocstring._parse_attribute_docstring = lambda self: self._consume_to_end()
 project = "labelinf"
 author = "the labelinf authors"
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
@@ -31,6 +31,9 @@ html_theme = "furo"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
+nb_execution_raise_on_error = True
+nb_execution_timeout = 180  # seconds of a cell
+nb_output_stderr = "remove"
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 # Every reference to something of ours is checked. What others define has no inventory here: nothing is fetched to build.

@@ -205,7 +205,7 @@ def shield(update: Any, *, norm: float, multiplier: float, before: Any = None) -
             change of the parameters that are trained is shielded then, and nothing else is sent.
 
     Returns:
-        A mapping or a list of arrays of float64; what is done with them afterwards costs nothing of what is proved.
+        Arrays of float64, or tensors like those given, by name or in a list; what is done then costs nothing proved.
 
     Raises:
         InputError: It is nothing that can be clipped, or norm or multiplier are no positive numbers.

@@ -133,7 +133,7 @@ def answer_of(found: Sequence[Advice], measures: Sequence[Measure], *, played: b
     told = [text for item in proved if (text := words.cost(item.certified_cost, measures))]
     return Answer(
         leaks=_leaks(found) if played else "nothing was played",
-        stopped=_few([f"{item.setting} ({item.statement})" for item in proved]) or "nothing here by certificate",
+        stopped=_few([f"{item.setting} ({item.statement})" for item in proved]) or "nothing here that is proved",
         costs="; ".join(told[:_MOST]),
     )
 

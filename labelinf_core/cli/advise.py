@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from labelinf_core.advise.search import Advice
     from labelinf_core.contracts.components import Measure
 
-__all__ = ["advise", "attack_list", "cost_lines", "list_options"]
+STRONGEST = "strongest"  #: what the shipped list is called, as in suites
+
+__all__ = ["STRONGEST", "advise", "attack_list", "cost_lines", "list_options"]
 
 
 def list_options(function: Any) -> Any:
@@ -42,8 +44,9 @@ def list_options(function: Any) -> Any:
 
 
 def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence[str]) -> tuple[str, ...]:
-    """Return the attacks to play, each once: those named, or else the channel's strongest, and those that are added."""
-    return tuple(dict.fromkeys([*(instead or strongest), *also]))
+    """Return the attacks to play, each once: those named, or else the list called strongest, and those added."""
+    shipped = strongest if not instead or STRONGEST in instead else ()
+    return tuple(dict.fromkeys([*shipped, *(spec for spec in instead if spec != STRONGEST), *also]))
 
 
 @click.command()
@@ -79,7 +82,8 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     tell(found.found, _lines(found, chosen["only"]), as_json=chosen["as_json"])
     if any(item.contradiction for item in found.found):
         ctx.exit(Exit.FOUND)
-    ctx.exit(Exit.DONE if any(_reached(item) for item in found.found) else Exit.INCONCLUSIVE)
+    reached = any(item.certified is not None or item.forced is not None for item in found.found)
+    ctx.exit(Exit.DONE if reached else Exit.INCONCLUSIVE)
 
 
 def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
@@ -98,10 +102,6 @@ def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
         yield _line(item, found.measures, played=found.played)
     if not any(item.certified is not None for item in found.found):
         yield "\nNothing here reaches the target by certificate."
-
-
-def _reached(advice: Advice) -> bool:
-    return advice.certified is not None or advice.forced is not None
 
 
 def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:

@@ -65,6 +65,10 @@ class Finite(click.FloatRange):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
 
+    def _describe_range(self) -> str:
+        """Return the range for a help; nothing where it has no ends."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 class Share(Finite):
     """A fraction, written as ``5%`` or ``.05``; nothing where that is the default."""

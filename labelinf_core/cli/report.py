@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelinf_core.cli.options import RUNS, form_options, print_results
+from labelinf_core.cli.options import RUNS, block_option, form_options, load_host, print_results
 from labelinf_core.cli.output import output_options, quiet_option, tell
 from labelinf_core.contracts.exits import Exit
 
@@ -23,13 +23,16 @@ _RUN = click.Path(path_type=Path)
 @click.argument("run", type=_RUN, required=False)
 @form_options
 @quiet_option
-def report(run: Path | None, form: str, by: str | None, full: bool, verbose: bool) -> None:
+@block_option
+def report(run: Path | None, form: str, by: str | None, full: bool, verbose: bool, blocks: tuple[str, ...]) -> None:
     """Print a run that was kept, complete or not; nothing is played.
 
     RUN is its directory  [default: the newest under runs/].
     """
     from labelinf_core.evaluator.runs import newest_run, results_of
 
+    if blocks:  # a run is read without plugins; that one is blocked is no mistake
+        load_host(blocks)
     print_results(results_of(run or newest_run(RUNS)), form, by=by, full=full, verbose=verbose)
 
 

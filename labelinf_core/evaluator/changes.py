@@ -39,7 +39,7 @@ def with_component(suite: Suite, host: Host, kind: Kind, written: str) -> Suite:
 
 
 def with_setting(suite: Suite, host: Host, name: str, value: Any) -> Suite:
-    """Change a setting in the tables whose channel has it.
+    """Change a setting in the tables whose channel has it; who names what is scored plays no others.
 
     Raises:
         InputError: No channel of the suite has it.
@@ -50,7 +50,8 @@ def with_setting(suite: Suite, host: Host, name: str, value: Any) -> Suite:
         known = channel.ask(lambda kind: [field.name for field in attrs.fields(kind)])
         return attrs.evolve(table, settings={**table.settings, name: value}) if name in known else None
 
-    return _wherever(suite, change, f"--{name}: no channel that the suite plays on has it.")
+    nowhere = f"--{name}: no channel that the suite plays on has it."
+    return _wherever(suite, change, nowhere, alone=name in ("loss", "metric", "scorer"))
 
 
 def only_channel(suite: Suite, host: Host, channel: Spec) -> Suite:
@@ -99,9 +100,10 @@ def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str
     return attrs.evolve(suite, matrix=tables), tuple(left_out)
 
 
-def _wherever(suite: Suite, change: Callable[[Matrix], Matrix | None], nowhere: str) -> Suite:
-    """Change the tables that ``change`` does not decline."""
+def _wherever(suite: Suite, change: Callable[[Matrix], Matrix | None], nowhere: str, *, alone: bool = False) -> Suite:
+    """Change the tables that ``change`` does not decline, and leave out the others where those are meant alone."""
     changed: Sequence[Matrix | None] = [change(table) for table in suite.matrix]
     if not any(changed):
         raise InputError(nowhere)
-    return attrs.evolve(suite, matrix=[new or old for new, old in zip(changed, suite.matrix, strict=True)])
+    both = zip(changed, suite.matrix, strict=True)
+    return attrs.evolve(suite, matrix=[new or old for new, old in both if new or not alone])

@@ -144,6 +144,8 @@ def settings(host: Host, chosen: Mapping[str, Any]) -> dict[str, Any]:
         of = [kind for kind in (Kind.METRIC, Kind.LOSS) if any(r.descriptor.name == name for r in host.catalogue(kind))]
         if of == [Kind.LOSS]:
             given["loss"] = given.pop("metric")
+        else:
+            host.find(Kind.METRIC, name)  # said before anything is played
     return given
 
 

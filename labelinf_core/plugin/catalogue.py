@@ -35,7 +35,8 @@ from __future__ import annotations
 import functools
 import pkgutil
 import tomllib
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import attrs
 
@@ -44,9 +45,6 @@ from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, Referenc
 from labelinf_core.plugin.markers import hookimpl
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement, StatementStatus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["Catalogue"]
 

@@ -13,8 +13,9 @@ import difflib
 import itertools
 import logging
 import os
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import pluggy
@@ -28,12 +29,10 @@ from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
 from labelinf_core.plugin.worker import apart, watch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
 __all__ = ["BLOCK_VARIABLE", "Host", "suggested"]
 
 T = TypeVar("T")
+_FEW = 20  # names that a message lists
 _LOG = logging.getLogger("labelinf")  # without a handler, warnings go to standard error as they stand
 
 BLOCK_VARIABLE = "LABELINF_BLOCK"  #: environment variable: comma-separated plugin names that must not be imported
@@ -87,7 +86,8 @@ class Host:
             PluginError: A plugin is faulty and ``strict`` is set.
             UnknownNameError: A blocked name is not installed.
         """
-        unwanted = frozenset(blocked) | _blocked_by_environment()
+        told = os.environ.get(BLOCK_VARIABLE, "").replace(" ", "").split(",")
+        unwanted = frozenset(blocked) | frozenset(filter(None, told))
         host = cls(strict=strict)
         found = sorted(entry_points(group=PROJECT), key=lambda point: point.name)
         installed = {point.name for point in found}
@@ -325,7 +325,9 @@ class Host:
 
     def _explain_missing(self, kind: Kind, name: str) -> str:
         known = [item.descriptor.name for item in self.catalogue(kind)]
-        otherwise = f"Known {kind.plural}: {', '.join(known) or 'none'}."
+        otherwise = f"labelinf plugins lists the {len(known)} {kind.plural}."
+        if len(known) <= _FEW:
+            otherwise = f"Known {kind.plural}: {', '.join(known) or 'none'}."
         if elsewhere := [item.descriptor.kind.noun for item in self.catalogue() if item.descriptor.name == name]:
             return (
                 f"no {kind.noun} is called {name!r}, but a {' and a '.join(elsewhere)} is. {otherwise}{self.left_out}"
@@ -337,10 +339,6 @@ def suggested(name: str, known: Iterable[str], otherwise: str) -> str:
     """Return a sentence with the known names that are near to ``name``, or ``otherwise`` when none is."""
     near = difflib.get_close_matches(name, sorted(set(known)), n=3)
     return f"Did you mean {' or '.join(map(repr, near))}?" if near else otherwise
-
-
-def _blocked_by_environment() -> frozenset[str]:
-    return frozenset(filter(None, os.environ.get(BLOCK_VARIABLE, "").replace(" ", "").split(",")))
 
 
 def _shared(candidates: list[EntryPoint]) -> NameConflictError:

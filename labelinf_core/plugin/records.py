@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import attrs
 
@@ -14,9 +15,6 @@ from labelinf_core.contracts.gate import clean, unquoted
 from labelinf_core.plugin.descriptors import Descriptor
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.worker import apart, watch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["PluginRecord", "PluginStatus", "Registered", "told"]
 

@@ -53,7 +53,8 @@ class GameChange:
     @property
     def is_silent(self) -> bool:
         """Whether the second run does not show what leaks now: it was played on a guess, or is not played any more."""
-        return bool(self.after.doubt) or (self.before.accuracy is not None and not _is_whole(self.after))
+        whole = self.after.accuracy is not None and self.after.failure is None
+        return bool(self.after.doubt) or (self.before.accuracy is not None and not whole)
 
 
 @attrs.frozen(kw_only=True)
@@ -162,7 +163,7 @@ def answer(comparison: Comparison) -> Answer:
         leaks += f"; {words.count(len(silent), 'game')} {'shows' if len(silent) == 1 else 'show'} nothing now: {names}"
     return Answer(
         leaks=leaks,
-        stopped=f"better now in {told['better']}" if "better" in told else "nothing that did not stop it before",
+        stopped=f"better now in {told['better']}" if "better" in told else "nothing new",
         costs="; ".join(_costs(comparison)) or "the same in every game that both played",
     )
 
@@ -217,10 +218,6 @@ def _state(result: CellResult) -> dict[str, Any]:
 
 def _told(result: CellResult) -> str:
     return f"{words.told(result.accuracy)} {words.verdict(result)}" if result.accuracy else words.verdict(result)
-
-
-def _is_whole(result: CellResult) -> bool:
-    return result.accuracy is not None and result.failure is None
 
 
 def _apart(lower: Interval | None, upper: Interval | None) -> bool:

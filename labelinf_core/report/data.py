@@ -112,6 +112,8 @@ def _threats(results: Results) -> Iterator[dict[str, Any]]:
 def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str, Any]:
     cell, promise = result.cell, result.implied.promise
     status, message = result.failure or (Status.OK, "")
+    failed = ((end.value, n) for end, n in result.tally.ends.items() if end is not Status.OK)
+    trials = Listed(result.tally.trials, lambda: itertools.starmap(_outcome, enumerate(result.trials)))
     return {
         "id": cell.id,
         "channel": cell.channel,
@@ -124,7 +126,7 @@ def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str
         "status": status.value,
         "message": message,
         "played": result.tally.played,
-        "failed": {end.value: n for end, n in sorted(result.tally.ends.items(), key=_name) if end is not Status.OK},
+        "failed": dict(sorted(failed)),
         "baseline": result.implied.baseline,
         "accuracy": _interval(result.accuracy),
         "exact_recovery": _interval(result.exact),
@@ -135,13 +137,9 @@ def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str
         "notes": result.implied.notes,
         "verdict": result.verdict.value,
         "strongest_of": attrs.asdict(result.field) if result.field else None,
-        "outcomes": None if cell.digest in told else _outcomes(result),
+        "outcomes": None if cell.digest in told else trials,
         **({"doubt": result.doubt} if result.doubt else {}),
     }
-
-
-def _outcomes(result: CellResult) -> Listed:
-    return Listed(result.tally.trials, lambda: itertools.starmap(_outcome, enumerate(result.trials)))
 
 
 def _outcome(number: int, trial: Trial) -> dict[str, Any]:
@@ -156,10 +154,6 @@ def _outcome(number: int, trial: Trial) -> dict[str, Any]:
         **({"audited": attrs.asdict(trial.audited)} if trial.audited else {}),
         **({"doubt": trial.doubt} if trial.doubt else {}),
     }
-
-
-def _name(item: tuple[Status, int]) -> str:
-    return item[0].value
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:

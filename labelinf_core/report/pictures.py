@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.guarantees import Direction
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.evaluator.results import CellResult
 from labelinf_core.report import words
@@ -143,8 +143,5 @@ def _floor(cells: Iterable[CellResult]) -> float | None:
     found = list(cells)
     if any(cell.implied.promise is not None and cell.implied.promise.certified for cell in found):
         return 1.0
-    return max((b.value for b in found[0].implied.bounds if _is_floor(b)), default=None)
-
-
-def _is_floor(bound: BoundValue) -> bool:
-    return bound.quantity == "accuracy" and bound.direction is Direction.FLOOR
+    known = (bound for bound in found[0].implied.bounds if bound.quantity == "accuracy")
+    return max((bound.value for bound in known if bound.direction is Direction.FLOOR), default=None)

@@ -132,21 +132,22 @@ def _tenths(proportion: float) -> float:
 def share(interval: Interval) -> str:
     """Write a proportion; where its interval is wider than a point to each side, with half its width.
 
-    Where that would pass 0 or 100 %, the interval's other end is written instead: ``100 >83``, ``0 <17``.
+    Where that would pass 0 or 100 %, the interval's other end is written instead: ``100 (at least 83)``.
     """
     value, half = interval.value, (interval.high - interval.low) / 2
     if 100 * half <= 1:
         return percent(value)
     if value + half > 1:
-        return f"{percent(value)} >{100 * interval.low:.0f}"
+        return f"{percent(value)} (at least {100 * interval.low:.0f})"
     if value - half < 0:
-        return f"{percent(value)} <{100 * interval.high:.0f}"
+        return f"{percent(value)} (at most {100 * interval.high:.0f})"
     return f"{percent(value)} ±{100 * half:.0f}"
 
 
 def told(interval: Interval) -> str:
-    """Write a proportion in a sentence: ``99.4 % (at least 98)`` where a table has ``99.4 >98``."""
-    return re.sub(" <(.+) %", r" % (at most \1)", re.sub(" >(.+) %", r" % (at least \1)", f"{share(interval)} %"))
+    """Write a proportion in a sentence: ``99.4 % (at least 98)``."""
+    value, end, other = share(interval).partition(" (")
+    return f"{value} %{end}{other}"
 
 
 def outcome(result: CellResult) -> str:

@@ -18,9 +18,9 @@ from labelinf_core.report.console import fits, fitting, plain_table, whole_colum
 
 __all__ = ["alarm", "legend", "lines", "print_worst"]
 
-_WIDTHS = (24, 19, 15)  # columns for the name of a pipeline, and of an attack: the first for which there is room
+_WIDTHS = (24, 19, 15, 12)  # columns for the name of a pipeline, and of an attack: the first for which there is room
 _NAMES = ("defence", "strongest\nattack", "verdict")
-_VERDICT = 5  # its column
+_VERDICT = 6  # its column
 _REASONS = 3  # of failures that are told
 
 
@@ -83,11 +83,12 @@ def _table(board: Board, width: int) -> Table:
     told: dict[str, list[str]] = {
         "defence": [words.heading(words.pipeline(cell), width) for cell in worst],
         "strongest\nattack": [words.heading(words.attack(cell), width) for cell in worst],
-        "labels\n%": [words.share(cell.accuracy) if cell.accuracy else "" for cell in worst],
-        "all\n%": [words.share(cell.exact) if cell.exact else "" for cell in worst],
+        "labels\n%": [words.percent(cell.accuracy.value) if cell.accuracy else "" for cell in worst],
+        "95 %\nCI": [f"{100 * ci.low:.0f}-{100 * ci.high:.0f}" if (ci := cell.accuracy) else "" for cell in worst],
+        "all in\ngames": [_games(cell) for cell in worst],
         "queries": ["" if cell.tally.queries is None else f"{cell.tally.queries:.0f}" for cell in worst],
         "verdict": verdicts,
-        **{words.heading(name, 10): row for name, row in costs(by_pipeline, intervals=False).items()},
+        **{words.heading(name, 8): row for name, row in costs(by_pipeline, intervals=False).items()},
     }
     table = plain_table(header_style="bold")
     for title, entries in told.items():
@@ -97,6 +98,11 @@ def _table(board: Board, width: int) -> Table:
         row[_VERDICT] = Text(verdicts[index], style=words.STYLES[cell.verdict])
         table.add_row(*row)
     return table
+
+
+def _games(cell: CellResult) -> str:
+    """Write in how many games all labels came out, of how many."""
+    return f"{cell.exact.value * cell.tally.trials:.0f} of {cell.tally.trials}" if cell.exact else ""
 
 
 def alarm(result: CellResult) -> Text:
@@ -112,7 +118,7 @@ def legend(cells: Iterable[CellResult]) -> Text:
         (f"{words.sign(verdict)} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present
     ]
     text = Text("  ").join(Text(*item) for item in items)
-    note = "\n± is half of the 95 % interval; >98 means at least 98, <2 at most 2"
+    note = "\n± is half of the 95 % interval (CI)"
     if all(result.tally.trials <= 1 for result in board):
         note += "; one trial shows no spread between trials"
     note += "".join(f"\n{told}" for told in words.choice(board))

@@ -210,10 +210,6 @@ def _example_spec(item: Registered) -> Spec:
     return Spec(item.descriptor.name, given)
 
 
-def _is_found(host: Host, item: Registered) -> None:
-    require(host.is_found(item), "another plugin has a component of that name, so that nobody finds this one")
-
-
 def _is_frozen(host: Host, item: Registered) -> None:
     cls = item.load()
     component = example(host, item)
@@ -250,7 +246,8 @@ def _survives_a_round_trip(host: Host, item: Registered) -> None:
 
 
 def _rules(host: Host, descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
-    yield "is-found", _is_found
+    twin = "another plugin has a component of that name, so that nobody finds this one"
+    yield "is-found", lambda host, item: require(host.is_found(item), twin)
     yield "is-documented", _is_documented
     yield "has-a-reference", _has_reference
     kind = descriptor.kind

@@ -62,9 +62,5 @@ class CifarFile(LabelSource):
         classes, expected = records[:, column], 20 if self.coarse else _CLASSES[head]
         if int(classes.max()) >= expected or (self.coarse and head == 1):
             raise InputError(f"{self.path} has labels that are none of {expected} classes: is it a CIFAR file?")
-        return label_set(
-            [str(label) for label in classes.tolist()],
-            title=Path(self.path).name,
-            place=self.path,
-            features=records[:, head:] / 255,
-        )
+        found = label_set([str(label) for label in classes.tolist()], title=Path(self.path).name, place=self.path)
+        return attrs.evolve(found, features=records[:, head:] / 255)

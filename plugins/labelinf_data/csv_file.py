@@ -2,27 +2,26 @@
 
 The separator is a comma, a semicolon or a tab, whichever cuts the first row into most cells. The first row is the
 header; only a file of one column may do without, and is taken to when its first row is a number or occurs again.
-Rows are counted as a spreadsheet counts them: the first row of the file is row 1.
+Rows are counted as a spreadsheet counts them: the first row of the file is row 1. Where a column ``Usage`` says which
+rows a board scores (Public) and which it keeps (Private, Ignored), the labels are those of the Public rows.
 """
 
 from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_missing, is_number, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
 from labelinf_data.posteriors import with_posteriors
-from labelinf_data.table import Row, listed, read_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from labelinf_data.table import Row, listed, read_rows, usage_column
 
 __all__ = ["CsvFile"]
 
@@ -43,6 +42,7 @@ class CsvFile(LabelSource):
             ``FILE.csv:column`` of another file. Without it records are taken for independent of one another.
         posteriors: Names of the columns with the probabilities of the classes, separated by commas, or one column
             alone, as a perfect model would give them; ``FILE.csv:columns`` of another file.
+        all_rows: Whether rows count too that a column ``Usage`` calls Private.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", "")
@@ -53,6 +53,7 @@ class CsvFile(LabelSource):
     features: str = ""
     groups: str = ""
     posteriors: str = ""
+    all_rows: bool = False
 
     @classmethod
     def columns(cls, path: str) -> tuple[str, ...]:
@@ -69,8 +70,9 @@ class CsvFile(LabelSource):
         header, body = _split(rows, self.column)
         if not body:
             raise InputError(f"{self.path} has a header ({', '.join(header)}) and no rows. Add one row per record.")
-        chosen = _choose(self.path, header, self.column)
+        chosen = _choose(self.path, header, self.column, body)
         place = f"{self.path}: column {header[chosen]!r}" if header[chosen] else self.path
+        title, body = _scored(self.path, header, body, ("public", "private") if self.all_rows else ("public",))
         _check(self.path, place, body, len(header), chosen)
         features = None
         if self.features:
@@ -78,11 +80,28 @@ class CsvFile(LabelSource):
             features = _numbers(self.path, {header[at]: [(row, cells[at]) for row, cells in body] for at in columns})
         labels = [cells[chosen] for _, cells in body]
         groups = _groups(self.path, header, body, self.groups, chosen) if self.groups else None
-        found = label_set(labels, title=Path(self.path).name, place=place, features=features, groups=groups)
-        if not self.posteriors:
-            return found
-        own = {name: [cells[at] for _, cells in body] for at, name in enumerate(header)}
-        return with_posteriors(found, self.posteriors, own, self.path)
+        found = attrs.evolve(label_set(labels, title=title, place=place), features=features, groups=groups)
+        if self.posteriors:
+            own = {name: [cells[at] for _, cells in body] for at, name in enumerate(header)}
+            found = with_posteriors(found, self.posteriors, own, self.path)
+        return found
+
+
+def _scored(path: str, header: list[str], body: list[Row], kept: tuple[str, ...]) -> tuple[str, list[Row]]:
+    """Return a title and the rows that a board scores, by their usage.
+
+    Raises:
+        InputError: There are none.
+    """
+    if (usage := usage_column(header, body)) is None:
+        return Path(path).name, body
+    scored = [row for row in body if len(row[1]) != len(header) or row[1][usage].lower() in kept]
+    if not scored:
+        raise InputError(
+            f"{path}: no row is Public in column {header[usage]!r}. Say Public in the rows that are scored."
+        )
+    few = "" if len(scored) == len(body) else f", the {len(scored)} of {len(body)} rows that are {kept[-1].title()}"
+    return f"{Path(path).name}{few}", scored
 
 
 def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:
@@ -95,9 +114,9 @@ def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:
     return header, rows[1:]
 
 
-def _choose(path: str, header: list[str], column: str) -> int:
+def _choose(path: str, header: list[str], column: str, body: list[Row]) -> int:
     """Return the index of the column with the labels."""
-    wanted = [name for name in header if name == column] if column else _obvious(header)
+    wanted = [name for name in header if name == column] if column else _obvious(header, body)
     if len(wanted) == 1:
         return header.index(wanted[0])
     if not column:
@@ -109,8 +128,13 @@ def _choose(path: str, header: list[str], column: str) -> int:
     raise InputError(f"{path} has no column {column!r}{hint} {listed(header)}")
 
 
-def _obvious(header: list[str]) -> list[str]:
-    return header if len(header) == 1 else [name for name in header if name.lower() in _USUAL]
+def _obvious(header: list[str], body: list[Row]) -> list[str]:
+    """Return what can be meant: one column alone, a usual name, or of two columns the one that names no row."""
+    rest = [at for at, name in enumerate(header) if name.lower() != "usage"]
+    usual = [header[at] for at in rest if len(rest) == 1 or header[at].lower() in _USUAL]
+    if usual or len(rest) > 2:
+        return usual
+    return [header[at] for at in rest if len({row[at] for _, row in body if len(row) > at}) <= len(body) / 2]
 
 
 def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> list[int]:
@@ -156,20 +180,15 @@ def _check(path: str, place: str, body: list[Row], width: int, chosen: int) -> N
     empty = [number for number, cells in body if len(cells) == width and is_missing(cells[chosen])]
     faults = []
     if ragged:
-        plural = "rows do" if len(ragged) > 1 else "row does"
-        faults.append(
-            f"{path}: {len(ragged)} {plural} not have the header's {width} cells ({_rows(ragged)}). Mend or drop them."
-        )
+        faults.append(f"{path}: {_rows(ragged)} without the header's {width} cells. Mend or drop them.")
     if empty:
-        plural = "cells" if len(empty) > 1 else "cell"
-        faults.append(
-            f"{place} has {len(empty)} empty {plural} ({_rows(empty)}). Every row needs a label; drop or fill them."
-        )
+        faults.append(f"{place} has no label in {_rows(empty)}: an empty cell, or nan. Drop them or fill them.")
     if faults:
         raise InputError(" ".join(faults))
 
 
 def _rows(numbers: list[int]) -> str:
-    """Name the first three rows; how many there are is said beside it."""
-    shown = ", ".join(map(str, numbers[:3]))
-    return f"row{'s' if len(numbers) > 1 else ''} {shown}{', ...' if len(numbers) > 3 else ''}"
+    """Say how many rows there are, and name the first three."""
+    if len(numbers) == 1:
+        return f"row {numbers[0]}"
+    return f"{len(numbers)} rows ({', '.join(map(str, numbers[:3]))}{', ...' * (len(numbers) > 3)})"

@@ -5,29 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 __all__ = ["in_order", "is_missing", "is_number", "label_set", "one_name_each"]
 
 _MANY = 10  # records, from which on a class each is a mistake
 
 
-def label_set(
-    values: Sequence[str],
-    *,
-    title: str,
-    place: str,
-    features: NDArray[np.float64] | None = None,
-    groups: NDArray[np.intp] | None = None,
-) -> LabelSet:
+def label_set(values: Sequence[str], *, title: str, place: str) -> LabelSet:
     """Number the classes in sorted order: by value when every name is a number, otherwise alphabetically.
 
     Numbers that are too many for classes are real labels.
@@ -36,8 +25,6 @@ def label_set(
         values: One class name per record, none empty.
         title: What a report calls the set.
         place: How a message names where the values stand, for example ``"y.csv: column 'label'"``.
-        features: The records' features, shape ``(len(values), n_features)``, where there are any.
-        groups: Number of every record's group, where they are known.
 
     Raises:
         InputError: There are fewer than two classes, or about as many as records, or a class has two names.
@@ -62,8 +49,6 @@ def label_set(
         class_names=names,
         title=title,
         provenance="user's file",
-        features=features,
-        groups=groups,
         reals=np.array(values, dtype=np.float64) if many else None,
     )
 

@@ -7,15 +7,12 @@ every label, in the same order. Only who shares a group counts, not what a group
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.table import columns_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["group_numbers", "groups_of_file"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
@@ -14,9 +15,6 @@ from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import is_missing, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
 from labelinf_data.posteriors import with_posteriors
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["NpyFile", "labels_of"]
 
@@ -93,10 +91,8 @@ def labels_of(
     if missing := [row for row, text in enumerate(texts) if is_missing(text)]:
         raise InputError(f"{place} has no label at index {missing[0]}. Every record needs one.")
     names = None if groups is None else [str(value) for value in groups.ravel()]
-    return label_set(
-        texts,
-        title=title,
-        place=place,
+    return attrs.evolve(
+        label_set(texts, title=title, place=place),
         features=None if features is None else _checked(place, features, len(values)),
         groups=None if names is None else group_numbers(names, f"{place}: groups", len(values)),
     )

@@ -14,11 +14,12 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import read_regular
 from labelinf_data.encode import is_number
 
-__all__ = ["Row", "columns_of", "listed", "read_rows"]
+__all__ = ["Row", "columns_of", "listed", "read_rows", "usage_column"]
 
 Row = tuple[int, list[str]]  #: its number in the file, its cells
 
 _SEPARATORS = ",;\t"
+_USAGE = {"public", "private", "ignored"}  # of rows, as hosts of competitions write it
 
 
 def read_rows(path: str) -> list[Row]:
@@ -73,6 +74,12 @@ def listed(header: list[str]) -> str:
     if any(map(is_number, header)):
         return "Its first row holds numbers, so it seems to have no header; add one."
     return f"Columns are {', '.join(map(repr, header))}."
+
+
+def usage_column(header: list[str], body: list[Row]) -> int | None:
+    """Return the index of the column that says which rows a board scores; None where there is none."""
+    named = [at for at, name in enumerate(header) if name.lower() == "usage"]
+    return next((at for at in named if {row[at].lower() for _, row in body if len(row) > at} <= _USAGE), None)
 
 
 def _text(path: str) -> str:

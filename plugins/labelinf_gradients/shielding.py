@@ -77,7 +77,7 @@ def shielded(update: Any, *, norm: float, multiplier: float, before: Any = None)
             and the change of the parameters is what is shielded, without buffers.
 
     Returns:
-        A mapping or a list of arrays of float64.
+        A mapping or a list of arrays of float64, and of tensors where those were given, of their types.
 
     Raises:
         InputError: One of :data:`MISTAKES`.
@@ -87,18 +87,20 @@ def shielded(update: Any, *, norm: float, multiplier: float, before: Any = None)
     update = update if before is None else _changed(update, before)
     if not isinstance(update, Mapping | Sequence) or isinstance(update, str | bytes) or not len(update):
         raise InputError(_ARRAYS)
-    parts = [_numbers(part) for part in (update.values() if isinstance(update, Mapping) else update)]
+    given = list(update.values() if isinstance(update, Mapping) else update)
+    parts = [_numbers(part) for part in given]
     defence = ClippedGaussian(norm=float(norm), multiplier=float(multiplier))
     stage = defence.deployed()
     whole = np.concatenate([part.ravel() for part in parts])
     row = stage.release(stage.examples(whole[None], ())[0], ())
     pieces = np.split(row, np.cumsum([part.size for part in parts])[:-1])
     arrays = [own.reshape(part.shape).copy() for own, part in zip(pieces, parts, strict=True)]  # no view of the others
+    arrays = list(map(_like, arrays, given))
     sent = dict(zip(update, arrays, strict=True)) if isinstance(update, Mapping) else arrays
     watch = _WATCH.get()
     if watch is not None:
-        given = hashlib.sha256(whole.tobytes()).digest()
-        watch.append(Passed(defence=defence, sent=copy.deepcopy(sent), given=given))  # whoever gets it may change it
+        digest = hashlib.sha256(whole.tobytes()).digest()
+        watch.append(Passed(defence=defence, sent=copy.deepcopy(sent), given=digest))  # whoever gets it may change it
     return sent
 
 
@@ -119,7 +121,7 @@ def _changed(update: Any, before: Any) -> Any:
         raise InputError(_BEFORE)
     if any(np.may_share_memory(part, own) for _, part, own in pairs):  # its change would be 0 for ever
         raise InputError(_SAME)
-    changes = {name: _numbers(part) - _numbers(own) for name, part, own in pairs}
+    changes = {name: _like(_numbers(part) - _numbers(own), new[name]) for name, part, own in pairs}
     return list(changes.values()) if isinstance(before, Sequence) else changes
 
 
@@ -134,6 +136,13 @@ def _named(parts: Any) -> dict[Any, Any]:
     if not isinstance(parts, Mapping | Sequence) or isinstance(parts, str | bytes):
         raise InputError(_BEFORE)
     return dict(parts) if isinstance(parts, Mapping) else dict(enumerate(parts))
+
+
+def _like(array: NDArray[np.float64], given: Any) -> Any:
+    """Return an array as a tensor like the one that was given, with nothing of it but its type; as it is otherwise."""
+    if not hasattr(given, "new_tensor"):
+        return array
+    return (given if given.is_floating_point() else given.double()).new_tensor(array)
 
 
 def _numbers(part: Any) -> NDArray[np.float64]:

@@ -16,19 +16,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from labelinf_guard.board import Board
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.certificate.noise import lattice_log
 from labelinf_guard.export.stateless import GRID
+from labelinf_guard.ledger.book import LedgerEntry
 from labelinf_guard.metrics import METRICS
 from labelinf_guard.status import besides
-
-if TYPE_CHECKING:
-    from labelinf_guard.board import Board
-    from labelinf_guard.ledger.book import LedgerEntry
 
 __all__ = ["determined", "odometer"]
 

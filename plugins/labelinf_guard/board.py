@@ -155,6 +155,7 @@ class Board:
         values = values_of(policy)
         expected = Expected(
             column=policy.board.id,
+            label=policy.board.label,
             ids=labels.ids,
             classes=tuple(policy.board.classes),
             classes_predicted=metric.classes_predicted,
@@ -313,16 +314,15 @@ class Board:
         return hmac.new(derived(self._key, "team"), team.encode(), hashlib.sha256).hexdigest()
 
     def release(self) -> list[dict[str, Any]]:
-        """Release the sealed scores, once: the last answered submission of every team, in the order of the teams.
+        """Close the board, and release the sealed scores once, of the last answered submission of every team.
 
         Returns:
-            For every team its score and, for the first ones, its rank; the same whenever it is asked for again.
+            For every team its score, in the order of the teams, and for the first ones their rank; of ranks alone the
+            ranked teams; nothing where ``[final]`` says nothing. The same whenever it is asked for again.
 
         Raises:
-            InputError: There is nothing to release.
+            InputError: Rows of the ledger were lost, or a submission is.
         """
-        if not self.policy.final.scores:
-            raise InputError("board.toml has no final release: [final] scores says how many scores are released.")
         self.ledger.settle()
         if self.ledger.book.final is None:
             try:
@@ -361,7 +361,10 @@ class Board:
 
     def _score(self, rows: NDArray[Any], chosen: NDArray[np.bool_]) -> Fraction | None:
         try:
-            return self._metric.score(self._codes[chosen], rows[chosen], len(self.expected.classes))
+            known = self._codes[chosen], rows[chosen], len(self.expected.classes)
+            if isinstance(self._metric, OwnMetric):
+                return self._metric.score(*known, np.flatnonzero(chosen))
+            return self._metric.score(*known)
         except UnscorableError:
             return None
 
@@ -384,18 +387,21 @@ class Board:
             for entry in self.answered()
             if entry.number in scored or self._kept.rows(entry.number, entry.digest) is not None
         }
-        teams = sorted(last.items(), key=lambda item: item[1].number)[: self.policy.final.scores]
+        part = self.policy.final
+        if not (part.scores or part.ranks):
+            return []
+        teams = sorted(last.items(), key=lambda item: item[1].number)[: part.scores or None]
         sealed = ~self.public
         exact = [self._score(self.rows(entry), sealed) for _, entry in teams]
         order = sorted(range(len(teams)), key=lambda at: (self._behind(exact[at]), at))
-        rank = {at: place for place, at in enumerate(order[: self.policy.final.ranks], 1)}
-        noise = noise_of(self.policy, self._metric, int(np.count_nonzero(sealed)), self.policy.final.noise)
+        rank = {at: place for place, at in enumerate(order[: part.ranks], 1)}
+        noise = noise_of(self.policy, self._metric, int(np.count_nonzero(sealed)), part.noise)
         found = []
         for at, ((team, _), score) in enumerate(zip(teams, exact, strict=True)):
             released = score if score is None or noise is None else noise.added(score, self._words)
             said = UNSCORED if released is None else self.scale.text(self.scale.symbol(released))
-            found.append({"team": team, "score": said, "rank": rank.get(at)})
-        return found
+            found.append({"team": team, "score": said if part.scores else "", "rank": rank.get(at)})
+        return found if part.scores else sorted((row for row in found if row["rank"]), key=lambda row: row["rank"])
 
 
 def _largest(ids: tuple[str, ...], classes: int) -> int:

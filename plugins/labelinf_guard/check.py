@@ -1,20 +1,35 @@
-"""``labelinf check`` of a scoring function: what it gives away, the board that stops it, and that board begun."""
+"""``labelinf check`` of a scoring function: what it gives away, the board that stops it, and that board begun.
+
+A function of tables (``solution``, ``submission``) is audited as one of labels and predictions, in tables of two
+columns that are called as hers are. Where it needs more of her table than that, it is run on that table itself.
+"""
 
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
+
+import attrs
 
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.checked import Checked, CheckQuestion, functions_in, the_function
+from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.game import labels_spec
 from labelinf_core.evaluator.labels import load_labels
+from labelinf_core.specs import Spec
+from labelinf_core.specs.own_code import own_function
 from labelinf_guard.deployment import deployed_board
 from labelinf_guard.remedy import BoardRemedy
+from labelinf_scores.audit.grader_command import lines as grader_lines
+from labelinf_scores.audit.own_tables import graded, own_tables
 from labelinf_scores.audit.report import Goal, audited
 from labelinf_scores.audit.words import answer
 from labelinf_scores.commands import lines
-from labelinf_scores.game.signatures import ArgumentRole, roles_of
+from labelinf_scores.game.grader_folders import found_grader, found_tables
+from labelinf_scores.game.host_tables import private_columns, read_table
+from labelinf_scores.game.signatures import ArgumentForm, ArgumentRole, roles_of, signature_of
+from labelinf_scores.game.solution import Solution
 
 __all__ = ["BoardCheck"]
 
@@ -25,9 +40,11 @@ class BoardCheck:
     """A scoring function, with the table of its private labels."""
 
     def takes(self, asked: CheckQuestion) -> bool:
-        """Whether it is a program, a function of labels and predictions, or a module that has one."""
+        """Whether it is a program, a function of labels and predictions, or a module or a folder that has one."""
         if asked.thing == "sklearn" or asked.thing.startswith(_PROGRAMS):
             return True
+        if asked.path.is_dir():
+            return not asked.table and any(asked.path.rglob("*.py"))
         if asked.path.suffix == ".py" and not asked.function:
             return any(map(_may_score, functions_in(asked.path).values()))
         return ":" in asked.thing and "model" not in asked.given and bool(asked.function or not asked.path.exists())
@@ -38,30 +55,65 @@ class BoardCheck:
         Raises:
             InputError: The labels are missing, or something cannot be used.
         """
+        if asked.path.is_dir():
+            grader, (solution, sample) = found_grader(asked.path), found_tables(asked.path, None, None)
+            column = asked.column or private_columns(read_table(solution), read_table(sample))[0]
+            asked = attrs.evolve(asked, thing=grader, table=str(solution), column=column)
         if not asked.table:
             raise InputError(
                 f"{asked.thing} is a scoring function: name the table with the private labels after it, as in "
                 f"labelinf check {asked.thing} solution.csv."
             )
         scorer = the_function(asked, _scores) if asked.path.suffix == ".py" else asked.thing
-        spec = labels_spec(asked.builder.host, asked.table, column=asked.column)
-        data = load_labels(asked.builder, spec, "the table of labels", reals=True)
+        data, whole = _labels(asked), _labels(asked, whole=True)
         gain, queries = asked.given["gain"], asked.given.get("queries", 0)
-        report = audited(scorer, data, asked.builder, queries=queries, goal=Goal(aim=gain), progress=asked.progress)
-        remedy = BoardRemedy.of(report, gain, queries)
+        named = _named(asked, scorer, whole)
+        try:
+            goal, progress = Goal(aim=gain), asked.progress
+            report = audited(named, data, asked.builder, queries=queries, goal=goal, progress=progress)
+            decision, leaks, found, said = report.decision, answer(report).leaks, report.found, [*lines(report)]
+        except InputError:
+            if named == scorer:
+                raise
+            own = graded(scorer, asked.table, asked.column, whole, queries=queries)
+            decision, leaks, found, said = own.decision, own.answer.leaks, None, [*grader_lines(own)]
+        remedy = BoardRemedy.of(whole, found, gain, queries)
         labels = [asked.table, *(("--column", asked.column) if asked.column else ())]
         budget = ["--queries", str(queries)] if queries else []
-        gained = ["--gain", f"{100 * (remedy.wider or gain):g}%"]
-        again = ["labelinf", "check", asked.thing, *labels, *budget, *gained, "--deploy", "board"]
-        closer = ["labelinf", "audit", "scorer", scorer, "--labels", *labels]
+        gained = ["--gain", f"{100 * (remedy.wider or gain):g}%", "--deploy", "board"]
+        again = ["labelinf", "check", asked.thing, *labels, *budget, *gained]
+        closer = ["labelinf", "audit", "scorer", named, "--labels", *labels]
+        public = "" if whole.n_records == data.n_records else f" Audited: {data.title.partition(', ')[2]}."
+
+        def deploy(folder: Path) -> tuple[str, str]:
+            tables = own_tables(scorer, asked.table, asked.column, whole) if named != scorer and remedy.own else ()
+            return deployed_board(folder, asked, scorer.partition("@")[0], remedy, next(iter(tables), None))
+
         return Checked(
-            what=f"{scorer} on {data.title}",
-            decision=report.decision,
-            answer=Answer(leaks=answer(report).leaks, stopped=remedy.sentence()),
+            what=f"{named} on {data.title}",
+            decision=decision,
+            answer=Answer(leaks=leaks + public, stopped=remedy.sentence()),
             then=shlex.join(again) if remedy.worth or remedy.wider else asked.command(*closer),
-            lines=(*lines(report), *remedy.lines()),
-            deploy=None if remedy.worth is None else lambda folder: deployed_board(folder, asked, scorer, remedy),
+            lines=(*said, *remedy.lines()),
+            deploy=None if remedy.worth is None else deploy,
         )
+
+
+def _labels(asked: CheckQuestion, *, whole: bool = False) -> LabelSet:
+    """Return the labels that are scored, or with those that a column ``Usage`` calls private."""
+    spec = labels_spec(asked.builder.host, asked.table, column=asked.column)
+    if whole and isinstance(spec, Spec) and spec.name == "csv":
+        spec = attrs.evolve(spec, params={**spec.params, "all_rows": True})
+    return load_labels(asked.builder, spec, "the table of labels", reals=True)
+
+
+def _named(asked: CheckQuestion, scorer: str, whole: LabelSet) -> str:
+    """Return a scorer's name; of one that takes tables with what the host's call labels."""
+    if "@" in scorer or (not asked.function and asked.path.suffix != ".py"):
+        return scorer
+    form = signature_of(own_function(scorer, "scorer")).form
+    label = Solution.read(asked.table, asked.column, whole).label
+    return f"{scorer}@{label}" if form is ArgumentForm.FRAMES else scorer
 
 
 def _may_score(needed: tuple[str, ...]) -> bool:
@@ -71,5 +123,4 @@ def _may_score(needed: tuple[str, ...]) -> bool:
 
 def _scores(needed: tuple[str, ...]) -> bool:
     """Whether parameters of such names are labels and predictions, and nothing else is needed but a key."""
-    roles = roles_of(needed)
-    return {ArgumentRole.LABELS, ArgumentRole.PREDICTIONS} <= set(roles.values()) and len(roles) == len(needed)
+    return _may_score(needed) and len(roles_of(needed)) == len(needed)

@@ -215,16 +215,20 @@ def adopt(board: Path, lost: int, as_json: bool) -> None:
 
 @guard.command()
 @_board
-@click.option("--final", is_flag=True, required=True, help="Yes: release the sealed scores and close the board.")
+@click.option("--final", is_flag=True, required=True, help="Yes: close the board for ever.")
 @output_options
 def release(board: Path, final: bool, as_json: bool) -> None:
-    """Release the sealed scores, once, by the policy; the board is closed then."""
+    """Close the board: print its last standing, and what [final] releases of the sealed labels, once."""
     from labelinf_guard.board import Board
 
     with closing(Board.open(board)) as opened, waiting("releasing"):
-        found = opened.release()
+        found, standing = opened.release(), opened.standing()
     ranked = sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"]))
-    tell(found, (f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}" for row in ranked), as_json=as_json)
+    sealed = [f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}" for row in ranked]
+    public = [f"{place:>4}  {score}  {team}" for place, (team, score) in enumerate(standing, 1)]
+    document = {"closed": True, "final": found, "public": [{"team": team, "score": text} for team, text in standing]}
+    told = ["by the public labels", *public, "", *(["by the sealed labels", *sealed, ""] if sealed else [])]
+    tell(document, [*told, f"closed; labelinf guard verify {board} checks all of it"], as_json=as_json)
 
 
 @guard.command()

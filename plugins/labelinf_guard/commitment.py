@@ -47,7 +47,7 @@ def whole_terms(policy: Policy, metric: GuardMetric, sizes: Sizes) -> dict[str, 
 
 def _final(policy: Policy, metric: GuardMetric, sizes: Sizes) -> dict[str, Any] | None:
     part = policy.final
-    if not part.scores:
+    if not (part.scores or part.ranks):
         return None
     scale, ratio = scale_of(policy, metric), final_ratio(policy, metric, sizes)
     return {
@@ -57,6 +57,7 @@ def _final(policy: Policy, metric: GuardMetric, sizes: Sizes) -> dict[str, Any] 
         "decimals": scale.decimals,
         "first": scale.first,
         "levels": scale.answers,
+        **({} if part.scores else {"among": policy.budget.per_board}),
     }
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
 from labelinf_core.contracts.pictures import Picture, Series
-
-if TYPE_CHECKING:
-    from labelinf_guard.plan import PolicyRow
+from labelinf_guard.plan import PolicyRow
 
 __all__ = ["STYLE", "host_page", "plan_page", "public_page"]
 

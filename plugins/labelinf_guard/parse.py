@@ -4,9 +4,10 @@ This module cannot import what holds labels: an import contract says so. What is
 eight constant sentences, with the number of a line at most and never a value.
 
 A file is CSV, JSON, npy, npz or, with the extra ``parquet``, Parquet. Tables have a column of ids, as the board calls
-it, and either a column ``prediction`` (the class, or for two classes the probability of the second) or a column for
-every class. JSON is a list of such rows, or maps ids to predictions. An npz holds ``ids`` and ``predictions``; an npy
-holds predictions in the order of the sample submission. Ids may come in any order; each must come exactly once.
+it, and either a column ``prediction`` or called as the label is (the class, or for two classes the probability of the
+second) or a column for every class. JSON is a list of such rows, or maps ids to predictions. An npz holds ``ids`` and
+``predictions``; an npy holds predictions in the order of the sample submission. Ids may come in any order; each must
+come exactly once.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class Expected:
         classes_predicted: Whether a row is a class; else probabilities.
         most_bytes: Of a file, and of what it unpacks to.
         between: Ends of the range that predicted values are cut to; None where rows are no values.
+        label: What one column of predictions may be called too.
     """
 
     column: str
@@ -80,15 +82,23 @@ class Expected:
     classes_predicted: bool
     most_bytes: int = 1 << 26
     between: tuple[float, float] | None = None
+    label: str = _COLUMN
     places: frozenset[str] = attrs.field(
         init=False, default=attrs.Factory(lambda self: frozenset(self.ids), takes_self=True)
     )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a submission, as a participant may call them."""
+        one = self.classes_predicted or self.between is not None or len(self.classes) == 2
+        return (self.column, self.label) if one else (self.column, *self.classes)
 
     @property
     def form(self) -> Form:
         """What a row looks like."""
         return Form(
             id=self.column,
+            label=self.label,
             classes=self.classes,
             classes_predicted=self.classes_predicted,
             between=self.between,

@@ -230,7 +230,7 @@ class _Here(OwnMetric):
     def ready(self) -> None:
         """Nothing has to be started."""
 
-    def returned(self, labels: NDArray[Any], rows: NDArray[Any]) -> float:
+    def returned(self, labels: NDArray[Any], rows: NDArray[Any], places: NDArray[np.intp] | None = None) -> float:
         """Compute it; what a library warns of is heard by nobody, as in a child.
 
         Raises:

@@ -33,7 +33,7 @@
     [final]
     scores = 0                          # how many sealed scores will be released, once
     noise = 0.0                         # their noise; 0 releases them exactly
-    ranks = 0                           # how many first ranks are released exactly
+    ranks = 0                           # how many first ranks are released exactly; without scores, names alone
     ends = "2027-01-31"                 # when a platform shows private scores: for exported files (left out: unknown)
 
     [target]
@@ -233,12 +233,12 @@ class BudgetPart:
 
 @attrs.frozen(kw_only=True)
 class FinalPart:
-    """The final release of sealed scores.
+    """The final release: what is told of the sealed labels when the board is closed. It can be closed in any case.
 
     Attributes:
-        scores: How many are released; 0: there is no final release.
+        scores: How many are released; 0: none.
         noise: Deviation of their noise, in units of the score.
-        ranks: How many first ranks of the exact order are released.
+        ranks: How many first ranks of the exact order are released; without scores, of all teams that were answered.
         ends: Day, as 2027-01-31, on which a platform without a ledger shows private scores; empty where it is unknown.
     """
 
@@ -318,8 +318,10 @@ class Policy:
             raise ValueError(f"[public] flip={self.public.flip} must have nine decimals at most")
         if self.release.show != "scores" and self.release.noise:
             raise ValueError(f'[release] noise is for scores: with show = "{self.release.show}" it must be 0')
-        if self.final.scores and self.public.share == 1:
-            raise ValueError("[final] scores are of sealed labels, and with [public] share = 1 there are none")
+        if (self.final.scores or self.final.ranks) and self.public.share == 1:
+            raise ValueError(
+                "[final] scores and ranks are of sealed labels, and with [public] share = 1 there are none"
+            )
 
     @property
     def rule(self) -> str:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 import attrs
 
+from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import points
 from labelinf_guard.plan import PlanQuestion, PolicyRow, table
 from labelinf_guard.recommendation import Recommendation
-from labelinf_scores.audit.report import ScorerReport
+from labelinf_scores.game.likeness import Likeness
 from labelinf_scores.game.utility import USEFUL
 
 __all__ = ["BoardRemedy"]
@@ -29,47 +30,51 @@ class BoardRemedy:
     """What would stop a scorer.
 
     Attributes:
-        report: The audit.
+        data: The labels that a board would keep.
+        found: What the scorer agrees with; None: it was compared with nothing.
         worth: The board to take; None: none leaves the ranking of honest teams useful.
         own: Whether that board runs the host's own function.
         why: Why there is none.
         wider: The least gain that was tried which leaves a useful board; 0: none does, or the one asked for.
     """
 
-    report: ScorerReport
+    data: LabelSet
+    found: Likeness | None = None
     worth: Recommendation | None = None
     own: bool = False
     why: str = ""
     wider: float = 0.0
 
     @classmethod
-    def of(cls, report: ScorerReport, gain: float, queries: int) -> BoardRemedy:
+    def of(cls, data: LabelSet, found: Likeness | None, gain: float, queries: int) -> BoardRemedy:
         """Look for the best board with this gain, and for the least gain that leaves a useful one.
 
         Args:
-            report: The audit of the scorer.
+            data: The labels that the board would keep.
+            found: What the scorer agrees with, if anything.
             gain: What attackers may have over the blind guess, as a share.
             queries: Answers of all teams together; 0: nobody says how many.
         """
-        answers, left, none = queries or _ANSWERS, 1 - max(report.data.prior), _none(report, gain)
-        named = "" if report.found is None else report.found.name
+        answers, left, none = queries or _ANSWERS, 1 - max(data.prior), _none(data, gain)
+        named, blank = "" if found is None else found.name, cls(data=data, found=found)
         ways = () if none else ((False, named), (True, "accuracy"))
         for own, metric in ways:  # what is proved of a part of the rows asks no metric
             try:
-                rows = _rows(report, metric, gain, answers, own=own) if metric else None
+                rows = blank._rows(metric, gain, answers, own=own) if metric else None
             except InputError:  # that metric needs more than its name
                 continue
             if rows is None:
                 continue
             if (worth := _useful(rows, answers)) is not None:
-                return cls(report=report, worth=worth, own=own)
+                return attrs.evolve(blank, worth=worth, own=own)
             for wider in (each for each in _WIDER if gain < each < left):
-                if (worth := _useful(_rows(report, metric, wider, answers, own=own), answers)) is not None:
+                if (worth := _useful(blank._rows(metric, wider, answers, own=own), answers)) is not None:
                     ranks = f" (ranking {worth.kendall.text(2)})" if worth.kendall else ""
-                    why = f"{_few(report, rows, answers)}; --gain {100 * wider:g}% leaves one{ranks}"
-                    return cls(report=report, own=own, why=why, wider=wider)
-            return cls(report=report, own=own, why=f"{_few(report, rows, answers)}; publish final scores once instead")
-        return cls(report=report, why=none or "no guarded board scores this")
+                    why = f"{_few(data, rows, answers)}; --gain {100 * wider:g}% leaves one{ranks}"
+                    return attrs.evolve(blank, own=own, why=why, wider=wider)
+            why = f"{_few(data, rows, answers)}; publish final scores once instead"
+            return attrs.evolve(blank, own=own, why=why)
+        return attrs.evolve(blank, why=none or "no guarded board scores this")
 
     def sentence(self) -> str:
         """Say the remedy and what honest users pay."""
@@ -88,31 +93,30 @@ class BoardRemedy:
         if self.worth is not None:
             yield from ("", "the board to deploy", *self.worth.lines())
 
+    def _rows(self, metric: str, gain: float, answers: int, *, own: bool) -> tuple[PolicyRow, ...]:
+        """Return the policies; of the host's own function those alone whose proof asks nothing of it."""
+        decimals = self.found.fit.decimals if self.found is not None else None
+        question = PlanQuestion(
+            records=self.data.n_records,
+            classes=self.data.n_classes,
+            metric=metric,
+            decimals=_DECIMALS if decimals is None else min(_DECIMALS, decimals),
+            teams=1,
+            submissions=answers,
+            gain=gain,
+        )
+        rows = (row for row in table(question) if row.worth is not None)
+        return tuple(row for row in rows if not own or row.split)
 
-def _none(report: ScorerReport, gain: float) -> str:
+
+def _none(data: LabelSet, gain: float) -> str:
     """Say why no board is looked for; empty where one is."""
-    left = 1 - max(report.data.prior)
-    if report.data.reals is not None:
-        return "nothing is proved of labels that are real numbers"
+    left = 1 - max(data.prior)
+    if data.reals is not None:
+        return "nothing is proved of labels that are any real numbers; rounded to a few grades they are classes"
     if gain < left:
         return ""
     return f"a gain of {100 * gain:g} points may be all labels, of which a blind guess leaves {100 * left:.1f} %"
-
-
-def _rows(report: ScorerReport, metric: str, gain: float, answers: int, *, own: bool) -> tuple[PolicyRow, ...]:
-    """Return the policies; of the host's own function those alone whose proof asks nothing of it."""
-    decimals = report.found.fit.decimals if report.found is not None else None
-    question = PlanQuestion(
-        records=report.data.n_records,
-        classes=report.data.n_classes,
-        metric=metric,
-        decimals=_DECIMALS if decimals is None else min(_DECIMALS, decimals),
-        teams=1,
-        submissions=answers,
-        gain=gain,
-    )
-    rows = (row for row in table(question) if row.worth is not None)
-    return tuple(row for row in rows if not own or row.split)
 
 
 def _useful(rows: tuple[PolicyRow, ...], answers: int) -> Recommendation | None:
@@ -123,8 +127,8 @@ def _useful(rows: tuple[PolicyRow, ...], answers: int) -> Recommendation | None:
     return best if mean >= USEFUL else None
 
 
-def _few(report: ScorerReport, rows: tuple[PolicyRow, ...], answers: int) -> str:
+def _few(data: LabelSet, rows: tuple[PolicyRow, ...], answers: int) -> str:
     """Say which property of the board forbids a useful one."""
     taus = [row.kendall.mean for row in rows if row.kendall is not None]
     best = f"; the best keeps {max(taus):.2f} of 1 of honest teams' ranking, which is mostly chance" if taus else ""
-    return f"{report.data.n_records} labels are too few for {answers} exact answers{best}"
+    return f"{data.n_records} labels are too few for {answers} exact answers{best}"

@@ -31,7 +31,7 @@ from labelinf_guard.metrics import GuardMetric, UnscorableError
 __all__ = ["OwnMetric"]
 
 _CHILD = """
-import importlib, io, os, resource, sys
+import importlib, inspect, io, os, resource, sys
 import numpy as np
 memory, seconds, function = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
@@ -50,7 +50,8 @@ resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
 os.write(answers, b"r")
 with open(given, "rb") as file:
     data = np.load(io.BytesIO(file.read()), allow_pickle=False)
-os.write(answers, float(score(data["labels"], data["rows"])).hex().encode())
+told = {"places": data["places"]} if "places" in inspect.signature(score).parameters else {}
+os.write(answers, float(score(data["labels"], data["rows"], **told)).hex().encode())
 """
 _STARTED = 120.0  # seconds that a child has until it has imported what it runs
 
@@ -68,6 +69,8 @@ def _ended(child: subprocess.Popen[bytes]) -> None:
 @attrs.frozen(kw_only=True)
 class OwnMetric(GuardMetric):
     """A function of the host's, ``function(labels, rows)``, as a metric.
+
+    One with a parameter ``places`` is told besides which rows they are: their numbers among the sorted ids.
 
     Attributes:
         function: ``module:function``.
@@ -93,26 +96,28 @@ class OwnMetric(GuardMetric):
     _most: ClassVar[int] = 100
     _waiting: threading.local = attrs.field(factory=threading.local, init=False, eq=False, repr=False)
 
-    def score(self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int) -> Fraction:
-        """Run it.
+    def score(
+        self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int, places: NDArray[np.intp] | None = None
+    ) -> Fraction:
+        """Run it; ``places`` are those of the rows, all of them where it is None.
 
         Raises:
             UnscorableError: It raised, took too long, or returned no finite number.
         """
         known = np.array([float(value) for value in self.values])[labels] if self.values else labels
-        value = self.returned(known, rows)
+        value = self.returned(known, rows, places)
         if not math.isfinite(value):
             raise UnscorableError
         return min(self.high, max(self.low, Fraction(value)))
 
-    def returned(self, labels: NDArray[Any], rows: NDArray[Any]) -> float:
+    def returned(self, labels: NDArray[Any], rows: NDArray[Any], places: NDArray[np.intp] | None = None) -> float:
         """Return what the function returns for labels, or the values they stand for.
 
         Raises:
             UnscorableError: It raised, took too long, or returned no number.
         """
         given = io.BytesIO()
-        np.savez(given, labels=labels, rows=rows)
+        np.savez(given, labels=labels, rows=rows, places=np.arange(labels.size) if places is None else places)
         try:
             child = self._taken() or self._started()
             try:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from labelinf_guard.board import Board
 from labelinf_guard.certificate.gain import game_line
-from labelinf_guard.certificate.statement import counted
+from labelinf_guard.certificate.statement import Certificate, counted
 from labelinf_guard.ledger.charge import Near, PublicRecord, charge_of
-
-if TYPE_CHECKING:
-    from labelinf_guard.board import Board
-    from labelinf_guard.certificate.statement import Certificate
 
 __all__ = ["about", "beside", "besides", "sections", "shown", "status_of"]
 
@@ -132,6 +129,7 @@ def about(board: Board) -> dict[str, str]:
             "ranks": "how many submissions so far were better",
         }[release.show]
         + f", every {release.beat:g} seconds",
+        "Submission": f"CSV with the columns {', '.join(board.expected.columns)}",
         "Each team": f"{counted(quota.per_team, 'submission')}, {quota.per_team_day} a day",
         "Left": book.closed or f"{counted(book.sure(), 'answer')} of all teams together",
     }
@@ -150,9 +148,9 @@ def beside(others: Sequence[str]) -> list[str]:
 def besides(board: Board) -> list[str]:
     """Return what was told of a board's labels, or may have been, and no charge of its ledger counts; for the host."""
     book, said = board.ledger.book, []
-    if book.final is not None:
+    if book.final:
         said.append("the final scores are out")
-    elif book.final_lost and board.policy.final.scores:
+    elif book.final_lost and (board.policy.final.scores or board.policy.final.ranks):
         said.append("the final scores may be out: rows of the ledger were lost")
     return said + [f"{name} scores the same file of labels, or did" for name in board.others()]
 

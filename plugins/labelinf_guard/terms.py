@@ -198,17 +198,16 @@ def terms_of(policy: Policy, metric: GuardMetric, sizes: Sizes, bits: float) -> 
     Raises:
         InputError: The noise proves nothing for this metric, or no label is left for the final release.
     """
-    if policy.final.scores and not sizes.sealed:
+    last = policy.final.scores or policy.final.ranks
+    if last and not sizes.sealed:
         raise InputError(
-            f"[final] scores are of sealed labels, and with [public] share = {policy.public.share} all {sizes.public} "
-            "labels are public: take a smaller share."
+            f"[final] scores and ranks are of sealed labels, and with [public] share = {policy.public.share} all "
+            f"{sizes.public} labels are public: take a smaller share."
         )
     noise = noise_of(policy, metric, sizes.public, policy.release.noise)
     answers = scale_of(policy, metric).answers
     bits = min(bits, transcript_bits(policy.release.show, answers, policy.budget.per_board))
-    final = None
-    if policy.final.scores:
-        final = _final_bits(policy, metric, sizes)
+    final = _final_bits(policy, metric, sizes) if last else None
     return Terms(
         classes=len(policy.board.classes),
         public=Part(
@@ -223,7 +222,7 @@ def terms_of(policy: Policy, metric: GuardMetric, sizes: Sizes, bits: float) -> 
         perfect=policy.perfect,
         counts_known=policy.target.counts_known,
         final=final,
-        released=_released(policy) if policy.final.scores else "",
+        released=_released(policy) if last else "",
         secret=policy.public.secret,
         doubt=policy.target.doubt,
         values=bool(values_of(policy)),
@@ -303,8 +302,9 @@ def final_ratio(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Fraction |
 
 
 def _released(policy: Policy) -> str:
-    ranks = f" and {counted(policy.final.ranks, 'first rank')}" if policy.final.ranks else ""
-    return f"{counted(policy.final.scores, 'score')} of {counted(policy.release.decimals, 'decimal')}{ranks}"
+    scores, ranks = policy.final.scores, policy.final.ranks
+    said = [f"{counted(scores, 'score')} of {counted(policy.release.decimals, 'decimal')}"] if scores else []
+    return " and ".join([*said, *([counted(ranks, "first rank")] if ranks else [])])
 
 
 def _final_bits(policy: Policy, metric: GuardMetric, sizes: Sizes) -> float:
@@ -314,4 +314,4 @@ def _final_bits(policy: Policy, metric: GuardMetric, sizes: Sizes) -> float:
     ratio = final_ratio(policy, metric, sizes)
     if ratio is not None:
         bits = min(bits, capacity_bits(scores, ratio, Fraction(1)))
-    return bits + (order_bits(scores, ranks) if ranks else 0.0)
+    return bits + (order_bits(scores or policy.budget.per_board, ranks) if ranks else 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,9 +10,7 @@ from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Share, block_option, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.report.progress import steps
-
-if TYPE_CHECKING:
-    from labelinf_scores.audit.boards import BoardRow
+from labelinf_scores.audit.boards import BoardRow
 
 __all__ = ["metrics"]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import click
 
-from labelinf_core.cli.advise import attack_list, cost_lines, list_options
+from labelinf_core.cli.advise import STRONGEST, attack_list, cost_lines, list_options
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import (
     Finite,
@@ -24,8 +25,6 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from labelinf_scores.audit.certificate import BoardCertificate
     from labelinf_scores.audit.report import ScorerReport
     from labelinf_scores.audit.scorer import Extraction
@@ -128,6 +127,8 @@ def scorer(
         queries = days * per_day * teams
         told = f"{teams} team{'s' * (teams > 1)} x {days} day{'s' * (days > 1)} x {per_day}"
         click.echo(f"budget: {queries} queries ({told})", err=True)
+    if STRONGEST in attacks:
+        attacks, chosen["also"] = (), attack_list((), attacks, chosen["also"])
     builder = Builder(load_host(blocks))
     named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
     data = load_labels(builder, named, "--labels", reals=True)

@@ -17,13 +17,10 @@ Example:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["Marks", "Neighbours", "detector"]
 

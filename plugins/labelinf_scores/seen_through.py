@@ -12,14 +12,12 @@ average* for every true label, how many records the mean runs over, and which pr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["averaged_records", "expected_costs", "kept_when_read", "unreadable"]
 
@@ -48,7 +46,7 @@ def expected_costs(costs: NDArray[Any], threat: ScoreThreat) -> NDArray[Any]:
         costs: What labels cost, shape ``(n, K)``.
         threat: What is public.
     """
-    kept, moved = _kept_and_moved(threat)
+    kept, moved = threat.label_keep, (1 - threat.label_keep) / (threat.n_classes - 1)
     total = costs.sum(axis=1)[:, None]
     facts = threat.facts
     if facts.label_fresh and not facts.debiased:
@@ -56,7 +54,3 @@ def expected_costs(costs: NDArray[Any], threat: ScoreThreat) -> NDArray[Any]:
     if facts.debiased and not facts.label_fresh:
         return np.asarray((costs - total * moved) / (kept - moved))
     return costs
-
-
-def _kept_and_moved(threat: ScoreThreat) -> tuple[float, float]:
-    return threat.label_keep, (1 - threat.label_keep) / (threat.n_classes - 1)

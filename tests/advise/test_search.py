@@ -362,6 +362,7 @@ def test_attacks_of_ones_own_replace_the_list_or_join_it() -> None:
     assert attack_list(shipped, ("hybrid",), ()) == ("hybrid",)
     assert attack_list(shipped, ("hybrid",), ("mine", "hybrid")) == ("hybrid", "mine")
     assert attack_list(shipped, (), ("mine",)) == (*shipped, "mine")
+    assert attack_list(shipped, ("mine", "strongest"), ()) == (*shipped, "mine")  # as suites call that list
 
 
 def test_the_command_shows_what_failed_and_knows_a_slip_in_a_name() -> None:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +22,8 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.check import BoardCheck
-from labelinf_guard.deployment import _ids
 from labelinf_guard.remedy import BoardRemedy
+from labelinf_scores.game.solution import Solution
 
 Check = Callable[..., Result]
 
@@ -127,9 +125,10 @@ def test_a_deployed_board_answers_its_whole_budget(check: Check, kind: str) -> N
         ids = board.expected.ids
         assert set(ids) == {f"r{i}" for i in range(150)}
         proved = board.recommendation().proves
-        body = "id,no,yes\n" + "".join(f"{name},.3,.7\n" for name in ids)
+        assert board.expected.columns == ("image", "outcome")
+        body = "image,outcome\n" + "".join(f"{name},.7\n" for name in ids)
         if board.expected.classes_predicted:
-            body = "id,prediction\n" + "".join(f"{name},yes\n" for name in ids)
+            body = "image,outcome\n" + "".join(f"{name},yes\n" for name in ids)
         told = [board.submit(f"team-{day}", body.encode()) for day in range(80)]
     assert [answer.reason for answer in told if not isinstance(answer, TeamAnswer)] == []
     assert proved <= 0.4
@@ -147,9 +146,8 @@ def test_a_board_that_cannot_be_useful_says_what_would_help(check: Check) -> Non
 
 def test_a_gain_that_may_be_all_labels_is_no_remedy() -> None:
     labels = LabelSet(labels=np.arange(1000) % 4 // 3, class_names=("a", "b"), title="made", provenance="made")
-    report: Any = SimpleNamespace(data=labels, found=None)
     for gain, said in ((0.25, True), (0.9, True), (0.2, False)):
-        remedy = BoardRemedy.of(report, gain, 10)
+        remedy = BoardRemedy.of(labels, None, gain, 10)
         assert ("may be all labels, of which a blind guess leaves 25.0 %" in remedy.why) is said
         assert remedy.wider < 0.25
         assert remedy.worth is None or remedy.worth.proves < 0.25
@@ -158,19 +156,18 @@ def test_a_gain_that_may_be_all_labels_is_no_remedy() -> None:
 def test_ids_are_the_column_of_that_name_or_the_only_one_that_can_be(tmp_path: Path) -> None:
     labels = LabelSet(labels=np.array([0, 1, 0]), class_names=("a", "b"), title="made", provenance="made")
     for table, ids in (
-        ("weight,ID,label\n.1,x,a\n.2,y,b\n.3,z,a\n", ["x", "y", "z"]),
-        ("ref,group,label\nx,1,a\ny,1,b\nz,2,a\n", ["x", "y", "z"]),
-        ("group,label\n1,a\n1,b\n2,a\n", ["0", "1", "2"]),
+        ("weight,ID,label\n.1,x,a\n.2,y,b\n.3,z,a\n", ("x", "y", "z")),
+        ("ref,group,label\nx,1,a\ny,1,b\nz,2,a\n", ("x", "y", "z")),
+        ("group,label\n1,a\n1,b\n2,a\n", ("0", "1", "2")),
         ("weight,ref,label\n.1,x,a\n.2,y,b\n.3,z,a\n", None),
     ):
         (tmp_path / "t.csv").write_text(table)
-        table_file = str(tmp_path / "t.csv")
-        asked = CheckQuestion(thing="board.py", table=table_file, column="label", builder=Builder(Host.load()))
+        file = str(tmp_path / "t.csv")
         if ids is None:
             with pytest.raises(InputError, match="columns 'weight' and 'ref' may be the ids; call one of them id"):
-                _ids(asked, labels)
+                Solution.read(file, "label", labels)
         else:
-            assert _ids(asked, labels) == ids
+            assert Solution.read(file, "label", labels).ids == ids
 
 
 def test_a_function_is_named_of_its_file() -> None:
@@ -272,6 +269,81 @@ def test_a_board_is_deployed_with_what_it_imports(check: Check) -> None:
     assert Path(f"kept/{name}_weights.py").is_file()
 
 
+def solution_of_tables(usage: bool = True) -> None:
+    """A table of patients with weights, of which only some count, beside a grader that takes tables."""
+    rng = np.random.default_rng(1)
+    rows = "".join(
+        f"p{i:03d},{int(rng.random() < 0.4)},{i % 3 + 1},{'Public' if i % 2 else 'Private'}\n" for i in range(160)
+    )
+    lines = f"patient,sick,weight,Usage\n{rows}"
+    Path("sol.csv").write_text(lines if usage else lines.replace(",Usage", "").replace(",Public", ""))
+
+
+TABLES = """
+import pandas as pd
+
+def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+    both = solution.merge(submission, on=row_id_column_name, suffixes=("", "_guess"))
+    return float((both["weight"] * (both["sick"] - both["sick_guess"]).abs()).sum() / both["weight"].sum())
+"""
+
+
+@pytest.mark.long
+def test_a_board_of_the_hosts_own_tables_runs_with_her_columns_and_is_closed(check: Check) -> None:
+    """The function needs a column of weights, which no table of labels and predictions has."""
+    name = f"tables_{module('own')}"
+    Path(f"{name}.py").write_text(TABLES)
+    solution_of_tables()
+
+    found = check(f"{name}.py", "sol.csv", "--column", "sick", "--gain", "30%", "--queries", "20", "--deploy", "kept")
+
+    said = " ".join(found.stdout.split())
+    assert found.exit_code == Exit.FOUND, found.output
+    assert "leaks yes: your grader gives up" in said
+    assert "Audited: the 80 of 160 rows that are Public." in said
+    assert "a guarded board that runs your function" in said
+    assert "It draws the public rows anew, whatever Usage says." in said
+    assert "columns patient, sick (the probability of 1)" in said
+    table = Path("kept/table.csv").read_text().splitlines()
+    assert table[0] == "patient,sick,weight"
+    assert {line.split(",")[1] for line in table[1:]} == {"0"}  # no label lies there
+    with closing(Board.open(Path("kept/board.toml"))) as board:
+        ids, scored = board.expected.ids, set(np.array(board.expected.ids)[board.public])
+        told = board.submit("a", ("patient,sick\n" + "".join(f"{name},.25\n" for name in ids)).encode())
+    truth = {row.split(",")[0]: row.split(",")[1:3] for row in Path("sol.csv").read_text().splitlines()[1:]}
+    weights = {name: int(truth[name][1]) for name in scored}
+    away = sum(weights[name] * abs(int(truth[name][0]) - 0.25) for name in scored) / sum(weights.values())
+    assert isinstance(told, TeamAnswer)
+    assert float(told.score) == pytest.approx(away, abs=6e-4)
+
+    closed = CliRunner().invoke(main, ["guard", "release", "kept/board.toml", "--final"])
+    again = CliRunner().invoke(main, ["guard", "verify", "kept/board.toml"])
+
+    assert "by the public labels" in closed.stdout
+    assert "   1  " in closed.stdout
+    assert again.exit_code == Exit.DONE, again.output
+    with closing(Board.open(Path("kept/board.toml"))) as board:
+        assert "This board is closed." in str(board.submit("b", b"patient,sick\n")) or board.ledger.book.closed
+
+
+@pytest.mark.long
+def test_tables_of_labels_and_predictions_alone_need_no_more_and_a_shipped_metric_is_begun(check: Check) -> None:
+    name = f"auc_{module('own')}"
+    Path(f"{name}.py").write_text(
+        "from sklearn.metrics import roc_auc_score\n\ndef score(solution, submission, row_id_column_name):\n"
+        "    del solution[row_id_column_name], submission[row_id_column_name]\n"
+        "    return roc_auc_score(solution['outcome'], submission['outcome'])\n"
+    )
+    rows = Path("solution.csv").read_text().replace("yes", "1").replace("no", "0")
+    Path("solution.csv").write_text(rows)
+
+    found = check(f"{name}.py", "solution.csv", "--gain", "40%", "--queries", "40", "--deploy", "kept")
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert 'metric = "roc-auc"' in Path("kept/board.toml").read_text()
+    assert "# ranks = 3" in Path("kept/board.toml").read_text()
+
+
 @pytest.mark.long
 def test_ids_that_name_rows_twice_are_refused(check: Check) -> None:
     rows = Path("solution.csv").read_text().splitlines()
@@ -319,7 +391,7 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["nothing.py"], "nothing.py is not there."),
         (["board"], "name the table with the private labels after it"),
         (["client"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
-        (["board", "solution.csv"], "name the one with the labels, --column"),
+        (["board", "wide.csv"], "name the one with the labels, --column"),
         (["solution.txt"], "is none of what can be checked: "),
         (["weighted", "solution.csv"], "name the one that is meant"),
         (["strange", "solution.csv"], "which of evaluate is meant? Name it, as in strange_board.py:FUNCTION"),
@@ -332,6 +404,7 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
 )
 def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], said: str) -> None:
     Path("mine.html").write_text("mine")
+    Path("wide.csv").write_text("image,outcome,stage\na,1,2\nb,0,3\nc,1,2\n")
     Path("solution.txt").write_text("")
     Path("two.txt").write_text("two_boards")
     Path("weighted.txt").write_text("weighted_board")

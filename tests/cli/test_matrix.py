@@ -98,6 +98,14 @@ def test_what_comes_next_is_of_the_game_that_was_named(labelinf: Labelinf, suite
     assert told.splitlines()[-1] == f"next: labelinf report run -v · labelinf advise {given}"
 
 
+def test_a_metric_that_is_not_there_is_said_before_anything_is_played(labelinf: Labelinf, tmp_path: Path) -> None:
+    result = labelinf("matrix", "--metric", "logloss", "--workers", "0", "--out", str(tmp_path / "run"))
+
+    assert result.exit_code == 2
+    assert "no metric is called 'logloss'. Did you mean 'log-loss'" in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_channel_that_the_suite_does_not_play_is_one_sentence(labelinf: Labelinf, suite: str) -> None:
     result = matrix(labelinf, suite, "--channel", "gradient")
 

@@ -49,6 +49,6 @@ def test_a_share_is_between_nothing_and_all() -> None:
             names = {*command.list_commands(context), *(name for name, _ in commands_at_a_glance() if command is main)}
             pending.extend(filter(None, (command.get_command(context, name) for name in names)))
         shares.extend(item.type for item in command.params if isinstance(item.type, Share))
-
+        assert "None]" not in command.get_help(context)
     assert len(shares) > 5
     assert [item for item in shares if item.min is None or item.max is None] == []

@@ -73,6 +73,11 @@ def test_by_defence_is_for_the_table(labelinf: Labelinf, kept: Path) -> None:
     assert "--by defence is for the table" in result.stderr
 
 
+def test_a_plugin_may_be_blocked_where_a_run_is_read_and_must_be_there(labelinf: Labelinf, kept: Path) -> None:
+    assert labelinf("report", str(kept), "-p", "no:papers").stdout == labelinf("report", str(kept)).stdout
+    assert "cannot block plugin 'nothing'" in labelinf("report", str(kept), "-p", "no:nothing").stderr
+
+
 def test_reading_changes_nothing(labelinf: Labelinf, kept: Path) -> None:
     before = {path.name: path.read_bytes() for path in kept.iterdir()}
 

@@ -255,3 +255,11 @@ def test_a_component_that_is_not_what_it_says_names_its_plugin(
     with pytest.raises(PluginError, match=problem) as caught:
         Host.load().find(Kind.ATTACK, "late").load()
     assert "attack 'late' of plugin 'sound' of sound 1.0" in str(caught.value)
+
+
+def test_a_name_that_is_near_to_none_of_many_is_no_page_of_names() -> None:
+    with pytest.raises(UnknownNameError) as caught:
+        Host.load().find(Kind.ATTACK, "zzqq")
+
+    assert "labelinf plugins lists the " in str(caught.value)
+    assert len(str(caught.value)) < 120

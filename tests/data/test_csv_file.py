@@ -95,28 +95,29 @@ def test_a_label_may_hold_a_line_break_inside_quotes(tmp_path: Path) -> None:
         (
             "id,label\n1,a\n2,\n3,b\n4, \n5,b\n6,nan\n7,\n",
             "",
-            "y.csv: column 'label' has 4 empty cells (rows 3, 5, 7, ...). Every row needs a label; drop or fill them.",
+            "y.csv: column 'label' has no label in 4 rows (3, 5, 7, ...): an empty cell, or nan. Drop them or fill "
+            "them.",
         ),
         (
             "label\na\n\nb\n",
             "",
-            "y.csv: column 'label' has 1 empty cell (row 3). Every row needs a label; drop or fill them.",
+            "y.csv: column 'label' has no label in row 3: an empty cell, or nan. Drop them or fill them.",
         ),
         (
             'label\na\nb\n""\n',
             "",
-            "y.csv: column 'label' has 1 empty cell (row 4). Every row needs a label; drop or fill them.",
+            "y.csv: column 'label' has no label in row 4: an empty cell, or nan. Drop them or fill them.",
         ),
         (
             "id,label\n1,a\n2\n3,b,c\n4,b\n",
             "",
-            "y.csv: 2 rows do not have the header's 2 cells (rows 3, 4). Mend or drop them.",
+            "y.csv: 2 rows (3, 4) without the header's 2 cells. Mend or drop them.",
         ),
         (
             "id,label\n1,a\n2\n3,\n4,b\n",
             "",
-            "y.csv: 1 row does not have the header's 2 cells (row 3). Mend or drop them. "
-            "y.csv: column 'label' has 1 empty cell (row 4). Every row needs a label; drop or fill them.",
+            "y.csv: row 3 without the header's 2 cells. Mend or drop them. "
+            "y.csv: column 'label' has no label in row 4: an empty cell, or nan. Drop them or fill them.",
         ),
         (
             "label\na\na\n",
@@ -236,3 +237,35 @@ def test_groups_that_cannot_be_used_are_one_sentence(tmp_path: Path, groups: str
 def test_a_record_without_a_group_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no group for 1 record"):
         CsvFile(path=write(tmp_path, VISITS.replace("0,b", "0,")), column="label", groups="patient").load()
+
+
+HOST = "patient_id,sick,Usage\n" + "".join(f"p{at},{at % 2},{'Public' if at < 6 else 'Private'}\n" for at in range(10))
+
+
+def test_a_column_of_usage_says_which_rows_are_scored_and_the_title_says_so(tmp_path: Path) -> None:
+    found = CsvFile(path=write(tmp_path, HOST)).load()
+
+    assert found.n_records == 6
+    assert found.title == "y.csv, the 6 of 10 rows that are Public"
+    assert CsvFile(path=write(tmp_path, HOST), all_rows=True).load().n_records == 10
+
+
+def test_rows_that_are_ignored_need_no_label_and_usage_without_public_rows_is_refused(tmp_path: Path) -> None:
+    ignored = write(tmp_path, HOST.replace("p9,1,Private", "p9,,Ignored"))
+    assert CsvFile(path=ignored).load().n_records == 6
+
+    with pytest.raises(InputError, match="no row is Public in column 'Usage'"):
+        CsvFile(path=write(tmp_path, HOST.replace("Public", "Private"))).load()
+
+
+def test_a_column_of_that_name_with_other_words_says_nothing_of_rows(tmp_path: Path) -> None:
+    found = CsvFile(path=write(tmp_path, HOST.replace("Private", "heavy")), column="sick").load()
+
+    assert found.n_records == 10
+
+
+def test_of_two_columns_the_one_that_names_the_rows_is_not_the_labels(tmp_path: Path) -> None:
+    assert CsvFile(path=write(tmp_path, "key,sick\na,0\nb,1\nc,0\nd,1\n")).load().class_names == ("0", "1")
+
+    with pytest.raises(InputError, match="name the one with the labels"):
+        CsvFile(path=write(tmp_path, "sex,sick\na,0\nb,1\na,0\nb,1\n")).load()

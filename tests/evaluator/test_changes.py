@@ -51,6 +51,12 @@ def test_a_setting_reaches_the_channels_that_have_it(host: Host) -> None:
     assert [table.settings for table in changed.matrix] == [{"loss": "log-loss", "queries": 7}, {}, {}]
 
 
+def test_who_names_what_is_scored_plays_nothing_else(host: Host) -> None:
+    changed = with_setting(SUITE, host, "metric", "accuracy")
+
+    assert [table.settings for table in changed.matrix] == [{"loss": "log-loss", "metric": "accuracy"}]
+
+
 def test_a_setting_that_no_channel_has_is_a_mistake(host: Host) -> None:
     with pytest.raises(InputError, match="--queries: no channel that the suite plays on has it"):
         with_setting(Suite(matrix=SUITE.matrix[1:]), host, "queries", 7)

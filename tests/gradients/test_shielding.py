@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -355,3 +356,59 @@ def found_with(**more: Any) -> ClientAudit:
     share = Interval(low=0, value=0, high=1)
     some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1}
     return ClientAudit(share=share, p_value=1.0, **some, **more)
+
+
+class Tensor:
+    """What of a tensor a shield needs: single precision, and a maker of tensors like itself."""
+
+    def __init__(self, values: Any, dtype: str = "float32") -> None:
+        self.values, self.dtype, self.flag = np.asarray(values, dtype=dtype), dtype, "of its records"
+
+    def detach(self) -> Tensor:
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def numpy(self) -> Any:
+        return self.values
+
+    def is_floating_point(self) -> bool:
+        return self.values.dtype.kind == "f"
+
+    def double(self) -> Tensor:
+        return Tensor(self.values, "float64")
+
+    def new_tensor(self, values: Any) -> Tensor:
+        made = Tensor(values, self.dtype)
+        del made.flag
+        return made
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_tensors_in_are_tensors_out_of_their_own_type_and_nothing_else_of_them(before: bool) -> None:
+    update = {"w": Tensor(np.ones((2, 3))), "steps": Tensor([1, 2], "int64"), "own": np.ones(2)}
+    old = {name: np.zeros(np.shape(getattr(part, "values", part))) for name, part in update.items()}
+
+    sent = li.shield(update, norm=1, multiplier=1e-6, **({"before": old} if before else {}))
+
+    assert [type(part) for part in sent.values()] == [Tensor, Tensor, np.ndarray]
+    assert [sent[name].dtype for name in ("w", "steps")] == ["float32", "float64"]  # no noise is cut off a whole number
+    assert not hasattr(sent["w"], "flag")
+    length = np.sqrt(6 + 5 + 2)
+    np.testing.assert_allclose(sent["w"].numpy(), np.ones((2, 3)) / length, atol=1e-4)
+    np.testing.assert_allclose(sent["steps"].numpy(), np.array([1, 2]) / length, atol=1e-4)
+
+
+def test_a_module_of_torch_is_sent_as_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Linear(3, 2).half()
+    old = [part.detach().clone() for part in layer.parameters()]
+    with torch.no_grad():
+        layer.weight += 1
+
+    sent = li.shield(layer, before=copy.deepcopy(layer.__class__(3, 2).half()), norm=1, multiplier=1)
+    changed = li.shield([part - own for part, own in zip(layer.parameters(), old, strict=True)], norm=1, multiplier=1)
+
+    assert all(part.dtype == torch.float16 and not part.requires_grad for part in [*sent.values(), *changed])
+    layer.load_state_dict({name: layer.state_dict()[name] + sent[name] for name in sent})

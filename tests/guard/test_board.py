@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import re
 import stat
 import time
@@ -28,6 +29,7 @@ from labelinf_guard.files import State, derived, read_key
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.metrics import UnscorableError
 from labelinf_guard.policy import read_policy
+from labelinf_guard.status import besides
 from labelinf_guard.terms import metric_of, sizes_of
 from labelinf_privacy.words import SeededWords
 
@@ -696,6 +698,50 @@ def test_the_final_release_is_made_once_and_closes_the_board(begin: Begin, label
     )
 
 
+def test_a_board_without_a_final_release_is_closed_and_keeps_its_standing(
+    begin: Begin, labels: np.ndarray, command: Callable[..., Result]
+) -> None:
+    board = begin(PLAIN)
+    score(board, labels, "first")
+    before = board.certificate().now
+
+    assert board.release() == []
+    assert board.submit("late", csv(1 - labels)) == TeamRefusal(reason="This board is closed.")
+    assert board.standing()[0][0] == "first"
+    assert (board.certificate().now, board.certificate().after) == (before, None)
+    assert besides(board) == []  # nothing was told that is not charged
+    checked = json.loads(command("verify", "board.toml", "--json").output)
+    assert (checked["faults"], checked["submissions"]) == ([], 1)
+
+
+def test_ranks_alone_name_teams_by_the_sealed_rows_and_tell_no_score(
+    begin: Begin, labels: np.ndarray, command: Callable[..., Result]
+) -> None:
+    board = begin("[public]\nshare = 0.1\n[final]\nranks = 2\n[target]\ngain = 0.3\n[budget]\nper_board = 500\n")
+    rng = np.random.default_rng(0)
+    for at, skill in enumerate((0.9, 0.6, 0.75)):
+        score(board, np.where(rng.random(600) < skill, labels, 1 - labels), f"t{at}")
+    certificate = board.certificate()
+
+    assert board.release() == [{"team": "t0", "score": "", "rank": 1}, {"team": "t2", "score": "", "rank": 2}]
+    assert certificate.terms.final == pytest.approx(math.log2(500 * 499), rel=1e-6)  # of all teams that there may be
+    assert certificate.after is not None
+    assert certificate.after > certificate.now
+    assert any("2 first ranks" in line for line in certificate.arithmetic())
+    checked = command("verify", "board.toml")
+    assert checked.exit_code == 0, checked.output
+
+
+def test_predictions_may_be_called_as_the_label_is(begin: Begin, labels: np.ndarray) -> None:
+    board = begin(PLAIN)
+    assert board.expected.columns == ("id", "label")
+
+    told = board.submit("own", csv(labels).replace(b"prediction", b"label"))
+
+    assert isinstance(told, TeamAnswer)
+    assert board.submit("own", csv(labels)) == attrs.evolve(told, left=told.left)  # the same submission, for nothing
+
+
 def test_a_submission_that_waits_for_its_beat_is_not_released(begin: Begin, labels: np.ndarray) -> None:
     """Its file may not be there, and its team was told nothing."""
     board = begin(POLICIES["split"])
@@ -765,7 +811,8 @@ def test_five_commands_from_a_csv_to_a_final_release(
     assert json.loads(again.output) == {"score": "1.000", "left": 99}  # the same bytes are answered once
     final = command("release", "board.toml", "--final")
     assert final.exit_code == 0
-    assert final.output.split()[-1] == "a"
+    assert final.output.splitlines()[:4] == ["by the public labels", "   1  1.000  a", "", "by the sealed labels"]
+    assert final.output.splitlines()[4].endswith("  a")
     checked = command("verify", "board.toml", "--head", shown["head"])
     assert checked.exit_code == 0
     assert "all of it follows" in checked.output

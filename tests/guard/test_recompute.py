@@ -42,7 +42,7 @@ def policies(draw: st.DrawFn) -> tuple[Policy, Sizes]:
         ),
         final=FinalPart(
             scores=draw(st.sampled_from([0, 3, 200])) * (sealed > 0),
-            ranks=draw(st.integers(0, 12)),
+            ranks=draw(st.integers(0, 12)) * (sealed > 0),
             noise=draw(st.sampled_from([0.0, 0.05])),
         ),
         target=TargetPart(

@@ -60,7 +60,7 @@ def test_every_cell_is_shown_with_its_verdict(results: Results) -> None:
 
     for result in results.cells:
         assert words.verdict(result) in page.text
-    assert {"100 >61 ▣", "error", "50.0 ±35 ‼"} < set(page.cells)
+    assert {"100 (at least 61) ▣", "error", "50.0 ±35 ‼"} < set(page.cells)
 
 
 def test_contradictions_come_first(results: Results) -> None:

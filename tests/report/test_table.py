@@ -234,10 +234,10 @@ def test_a_proportion_is_never_rounded_to_certainty(value: float, text: str) -> 
     [
         ((0.627, 0.62, 0.634), "62.7"),
         ((0.6, 0.5, 0.7), "60.0 ±10"),
-        ((1.0, 0.83, 1.0), "100 >83"),
-        ((0, 0, 0.17), "0 <17"),
-        ((0.994, 0.41, 1.0), "99.4 >41"),
-        ((0.006, 0.0, 0.59), "0.6 <59"),
+        ((1.0, 0.83, 1.0), "100 (at least 83)"),
+        ((0, 0, 0.17), "0 (at most 17)"),
+        ((0.994, 0.41, 1.0), "99.4 (at least 41)"),
+        ((0.006, 0.0, 0.59), "0.6 (at most 59)"),
     ],
 )
 def test_an_interval_shows_where_it_is_wide(interval: tuple[float, float, float], text: str) -> None:

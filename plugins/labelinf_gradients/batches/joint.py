@@ -17,6 +17,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.batches.equations import ITERATIONS, BatchEquations
 from labelinf_gradients.batches.polish import polished
@@ -24,8 +25,6 @@ from labelinf_gradients.batches.result import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
 
 __all__ = ["likely_counts", "recover_cost", "recover_jointly"]
 

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.batches.posterior import posterior_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
     Conduct = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Problem
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.game.networks import Activation, softmax
@@ -34,8 +35,6 @@ from labelinf_gradients.recovery.solver import recover
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
     from labelinf_gradients.game.networks import Perceptron
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.evidence import LEVEL
 from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.problem import Problem
 
 __all__ = ["FIELDS", "Answers", "listing", "turned", "widened"]

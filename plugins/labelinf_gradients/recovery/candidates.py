@@ -13,12 +13,11 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.equations import Equations, roots
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Problem
 

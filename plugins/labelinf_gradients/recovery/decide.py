@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
 from labelinf_gradients.recovery.evidence import LEVEL, LUCK, blur, chance, drift, widths_of
@@ -13,8 +14,6 @@ from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatu
 from labelinf_gradients.recovery.saturation import saturated, settle
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.polish import Scored
     from labelinf_gradients.recovery.problem import Problem

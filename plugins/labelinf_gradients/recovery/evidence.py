@@ -28,14 +28,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from labelinf_gradients.recovery.problem import outside
 from labelinf_gradients.recovery.results import FLOAT32, GradientPrecision
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Misfit, Problem
 

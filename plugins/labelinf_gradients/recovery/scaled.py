@@ -22,13 +22,12 @@ import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.polish import Scored, distinct, is_label
 from labelinf_gradients.recovery.problem import Misfit, Problem, outside
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.results import GradientPrecision
 

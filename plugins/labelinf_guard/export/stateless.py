@@ -40,7 +40,10 @@ OF_CLASSES = ("accuracy", "balanced-accuracy", "f1")
 OF_CHANCES = ("brier", "log-loss", "roc-auc")
 OF_VALUES = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  #: power, and whether the root is told
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
-COLUMNS = "The columns must be the board's id and 'prediction', or, for probabilities, one for every class."
+COLUMNS = (
+    "The columns must be the board's id and 'prediction' or the label's own name, or, for probabilities, one for "
+    "every class."
+)
 UNKNOWN = "An id is not one of those that are expected."
 DUPLICATE = "An id occurs more than once."
 MISSING = "An expected id is missing."
@@ -71,12 +74,14 @@ class Form:
         classes: Names of the classes, in order.
         classes_predicted: Whether a row is a class; else probabilities, or a value.
         between: Ends of the range that predicted values are cut to; None where rows are no values.
+        label: What one column of predictions may be called too.
     """
 
     id: str
     classes: tuple[str, ...]
     classes_predicted: bool
     between: tuple[float, float] | None = None
+    label: str = "prediction"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +108,8 @@ class Settings:
     def form(self) -> Form:
         """What a row looks like: a class, probabilities of the classes, or a number of the range of the values."""
         between = (min(self.values), max(self.values)) if self.values else None
-        return Form(id=self.id, classes=self.classes, classes_predicted=self.metric in OF_CLASSES, between=between)
+        chosen = self.metric in OF_CLASSES
+        return Form(id=self.id, label=self.label, classes=self.classes, classes_predicted=chosen, between=between)
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -258,12 +264,11 @@ def _order(form: Form, header: Sequence[str]) -> list[int]:
     """Return where the id stands, and then the predictions in the order of the classes."""
     if len(set(header)) < len(header):
         raise SubmissionError(COLUMNS)
-    single, wide = (form.id, "prediction"), (form.id, *form.classes)
     one = form.classes_predicted or form.between is not None
-    if set(header) == set(single) and (one or len(form.classes) == 2):
-        return [header.index(name) for name in single]
-    if set(header) == set(wide) and not one:
-        return [header.index(name) for name in wide]
+    singles = [(form.id, name) for name in ("prediction", form.label) if one or len(form.classes) == 2]
+    for names in singles if one else (*singles, (form.id, *form.classes)):
+        if set(header) == set(names):
+            return [header.index(name) for name in names]
     raise SubmissionError(COLUMNS)
 
 

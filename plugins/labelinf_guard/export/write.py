@@ -227,7 +227,7 @@ def _certificate(
     scored = public | bool(policy.public.flip)  # private scores too are of replaced labels, and may all be shown
     day = f"On {policy.final.ends}. " if policy.final.ends else ""
     ends = _ELSEWHERE if policy.public.flip else f"{day}{where.ends.format(title=where.title)} {_ELSEWHERE}"
-    alone = attrs.evolve(policy, final=attrs.evolve(policy.final, scores=0))
+    alone = attrs.evolve(policy, final=attrs.evolve(policy.final, scores=0, ranks=0))
     terms = terms_of(alone, metric, sizes_of(labels, scored), math.inf)
     endless = attrs.evolve(terms.public, bits=math.inf)  # no quota of board.toml holds there
     found = certify(attrs.evolve(terms, public=endless, ends=ends))

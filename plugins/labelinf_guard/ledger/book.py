@@ -248,7 +248,8 @@ class Book:
         elif kind == "close":
             self.closed = body["why"]
         elif kind == "final":
-            self.final, self.closed = body["released"], "This board is closed; its final scores are out."
+            self.final = body["released"]
+            self.closed = "This board is closed; its final scores are out." if self.final else "This board is closed."
         else:
             raise LedgerBrokenError(f"a row of kind {kind!r} cannot stand where it stands")
 

@@ -145,7 +145,8 @@ def _final(terms: Terms) -> int:
     if part["ratio"] is not None:
         top, bottom = part["ratio"]
         bits = min(bits, -(-part["scores"] * (log_above(bottom + top) - log_below(bottom)) // 2))
-    return int(bits + log_above(math.perm(part["scores"], min(part["ranks"], part["scores"]))))
+    among = part.get("among", part["scores"])
+    return int(bits + log_above(math.perm(among, min(part["ranks"], among))))
 
 
 def _counts(terms: Terms) -> int:

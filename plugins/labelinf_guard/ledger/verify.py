@@ -251,7 +251,7 @@ class _Sums:
             return
         promised = self.rules["terms"]["final"] or {"scores": 0, "ranks": 0}
         ranked = sum(one["rank"] is not None for one in released)
-        if len(released) > promised["scores"] or ranked > promised["ranks"]:
+        if len(released) > (promised["scores"] or promised["ranks"]) or ranked > promised["ranks"]:
             self.faults.append(f"row {row}: more scores or ranks were released than the certificate counts")
         if not all(_is_final(one["score"], promised) for one in released):
             self.faults.append(f"row {row}: a final score is none of those that the certificate counts")
@@ -356,7 +356,7 @@ class _Sums:
 
 def _is_final(told: str, promised: dict[str, Any]) -> bool:
     """Whether a text is one of the scores of a final release: all its decimals, and within the range."""
-    if told == _UNSCORED:
+    if told == (_UNSCORED if promised["scores"] else ""):  # of ranks alone no score is told
         return True
     found = _SCORE.fullmatch(told.strip(" "))
     decimals = promised.get("decimals", -1)

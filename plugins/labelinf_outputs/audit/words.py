@@ -90,7 +90,7 @@ def sentence(text: str) -> str:
 def answer(found: Decision) -> Answer:
     """Return the answer in three parts."""
     if not found.remedy:
-        return Answer(leaks=headline(found), stopped="no leak was found that could be stopped")
+        return Answer(leaks=headline(found), stopped="nothing, for no leak was found")
     return Answer(
         leaks=headline(found),
         stopped=found.remedy,

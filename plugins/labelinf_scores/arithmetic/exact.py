@@ -21,16 +21,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic.objects import GmpyFormat, as_objects
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["DEFAULT_BITS", "Exact", "product"]
 

@@ -16,18 +16,16 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.arithmetic.objects import as_objects
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Fixed"]
 

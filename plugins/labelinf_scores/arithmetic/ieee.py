@@ -8,14 +8,12 @@ differs from the C library's in the last place for one argument in five.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Ieee"]
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from labelinf_core.contracts.errors import InputError
+from labelinf_scores.arithmetic.base import Arithmetic
 from labelinf_scores.arithmetic.formats import NAMES, format_named
-
-if TYPE_CHECKING:
-    from labelinf_scores.arithmetic.base import Arithmetic
 
 __all__ = ["make_arithmetic"]
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import abc
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gmpy2
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["GmpyFormat", "as_objects"]
 

@@ -14,16 +14,14 @@ from __future__ import annotations
 import functools
 import operator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic.objects import GmpyFormat, as_objects
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["BFLOAT16", "FLOAT16", "SmallFloat"]
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
@@ -26,9 +27,6 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered, bloc
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
 from labelinf_scores.plans.sizing import typical_error
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Averaging"]
 

@@ -16,10 +16,10 @@ Example::
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
@@ -29,11 +29,6 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sizing import typical_error
 from labelinf_scores.seen_through import averaged_records, expected_costs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.scoring import Answer
 
 __all__ = ["Camouflage"]
 
@@ -68,7 +63,8 @@ class Camouflage(ScoreAttack):
         rows, totals, refused = [], [], 0
         for _ in range(int(min(wanted, oracle.remaining))):
             try:
-                predictions, answer = self._ask(oracle, rng)
+                predictions = self._draw(threat, rng)
+                answer = oracle.query(predictions)
             except QueriesExhaustedError:
                 break
             except QueryRefusedError:
@@ -80,11 +76,6 @@ class Camouflage(ScoreAttack):
         if rows:
             shares = _solve(np.array(rows), np.array(totals), shares, threat)
         return Guess(labels=likeliest_labels(shares, threat), evidence={"answers": len(rows), "refused": refused})
-
-    def _ask(self, oracle: ScoreOracle, rng: np.random.Generator) -> tuple[NDArray[np.float64], Answer]:
-        """Return predictions, shape ``(N, K)``, and their score."""
-        predictions = self._draw(oracle.threat, rng)
-        return predictions, oracle.query(predictions)
 
     def _draw(self, threat: ScoreThreat, rng: np.random.Generator) -> NDArray[np.float64]:
         logits = self.spread * rng.standard_normal((threat.n_records, threat.n_classes)) / math.sqrt(2)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import disturbance
+from labelinf_scores.certificates.interval import UnitReading
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.certificates.summation import adds_pairwise
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.seen_through import unreadable
-
-if TYPE_CHECKING:
-    from labelinf_scores.certificates.interval import UnitReading
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["conditions_of", "evidence_of", "mismatch", "promise_of"]
 

@@ -12,10 +12,10 @@ counts stand in the evidence.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.constructions.class_rows import class_rows
@@ -23,9 +23,6 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach, tells_nothing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["ClassCounts"]
 

@@ -105,18 +105,14 @@ class DetectingCounts(MetricAttack):
         if plan is None:
             return
         for start, stop, prescribed in plan.blocks():
-            design = _affordable(prescribed, board.oracle.remaining)
+            left = board.oracle.remaining  # where it is not enough, the first rows and columns of the design
+            design = prescribed if prescribed.n_queries <= left else BitSets(n_queries=max(1, int(left)))
             asked = np.arange(start, min(stop, start + n_columns(design.n_queries)))
             stop = start + asked.size
             counts = [counted(board, asked[design.row(x, stop - start) == 1]) for x in range(1, design.n_queries + 1)]
             exact = [count for count in counts if count is not None]
             if len(exact) == len(counts):
                 board.settle(asked, decode_bit_sets(design, np.array(exact), stop - start))
-
-
-def _affordable(design: BitSets, queries: float) -> BitSets:
-    """Return the design itself, or the one that the budget allows: the first rows and columns of it."""
-    return design if design.n_queries <= queries else BitSets(n_queries=max(1, int(queries)))
 
 
 def counted(board: MetricSession, chosen: NDArray[np.intp]) -> int | None:

@@ -16,10 +16,9 @@ labels are right. Held by ``tests/scores/robust/test_hadamard_attack.py``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
@@ -31,9 +30,6 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_plan import SignPlan
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["HadamardAttack"]
 

@@ -23,16 +23,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.certified import conditions_of, mismatch
 from labelinf_scores.certificates.error import disturbance
+from labelinf_scores.certificates.row_costs import CostedRow
 from labelinf_scores.certificates.summation import SpreadSum, adds_pairwise, to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import detecting_row, n_columns
 from labelinf_scores.constructions.rows import computes_as_it_reads
@@ -41,13 +43,8 @@ from labelinf_scores.decoders.explanations import ContradictionError, Explanatio
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.joint_plan import JointPlanner, Size
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.certificates.row_costs import CostedRow
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["JointWeights"]
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["LinearProgram"]
 

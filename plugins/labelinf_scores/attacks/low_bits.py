@@ -16,10 +16,11 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess, NoiseModel
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
@@ -32,9 +33,6 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.low_bits import laplace_draws, reaching_doubles, whole_steps
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["LowBits", "SupportOfTheSampler", "UlpGrid"]
 

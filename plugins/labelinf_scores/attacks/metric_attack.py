@@ -9,29 +9,23 @@ them are, as the class totals tell: an attack that reads half of the labels does
 
 from __future__ import annotations
 
-import functools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.game.effects import Perturbed, Supposed
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.metrics.readings import Released, Rows
+from labelinf_scores.game.scoring import Answer
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals
 from labelinf_scores.seen_through import unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.scoring import Answer, Query
-    from labelinf_scores.game.threat import ScoreThreat
-    from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
 
 __all__ = ["CONDITIONS", "MetricAnswer", "MetricAttack", "MetricSession", "released"]
 
@@ -151,7 +145,8 @@ class MetricSession:
         base = others[0] if others.size else 0 * coefficients[0]
         numbers = range(len(self.totals.counts)) if reading.numbers is None else reading.numbers
         row = [base * number for number in numbers] if coefficients.ndim == 1 else base
-        neutral = sum((int(left) * _plain(entry) for left, entry in zip(self.left, row, strict=True)), 0)
+        whole = (entry if isinstance(entry, Fraction) else int(entry) for entry in row)  # Python's own do not overflow
+        neutral = sum((int(left) * entry for left, entry in zip(self.left, whole, strict=True)), 0)
         apart = reading.added(known, self.labels[known]) + neutral
         return MetricAnswer(
             gaps=coefficients[asked] - base, low=reading.low - apart, high=reading.high - apart, numbers=reading.numbers
@@ -201,18 +196,9 @@ def _unasked(query: object) -> float:
     raise AssertionError("nothing is asked")
 
 
-def _plain(entry: Any) -> Any:
-    """Return a whole number as Python's own, which does not overflow."""
-    return entry if isinstance(entry, Fraction) else int(entry)
-
-
 def released(threat: ScoreThreat) -> Released:
     """Return how far a released score may be off the computed one; its rounding is bounded noise."""
     return Released(noise=Fraction(threat.noise_bound))
-
-
-def _asked(oracle: ScoreOracle, query: Query) -> Answer:
-    return oracle.query(query.predictions, precision=query.precision)
 
 
 def _supposed(threat: ScoreThreat) -> ScoreThreat:
@@ -272,7 +258,8 @@ class MetricAttack(ScoreAttack):
         """Play until every label is known, the budget is spent, or an answer fits no labels."""
         told = _supposed(oracle.threat)
         if told is not oracle.threat:
-            oracle = ScoreOracle(told, functools.partial(_asked, oracle))
+            whole = oracle
+            oracle = ScoreOracle(told, lambda query: whole.query(query.predictions, precision=query.precision))
         board = MetricSession.of(oracle, rng)
         try:
             self.play(board)

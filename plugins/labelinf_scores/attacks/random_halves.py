@@ -188,7 +188,8 @@ class RandomHalves(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask until the labels are sure, or the budget is spent."""
         threat = oracle.threat
-        design = _best(threat)
+        designs = [design for each in _designs(threat) if (design := each.tried()) is not None]
+        design = max(designs, key=lambda design: design.clear, default=None)  # the halves where several are as good
         shares = np.tile(scored_prior(threat), (threat.n_records, 1))
         if design is None:
             return Guess(labels=likeliest_labels(shares, threat), evidence={"answers": 0})
@@ -262,12 +263,6 @@ def _explained(design: _Design, rows: list[NDArray[np.int8]], answers: list[floa
     if scored == 1:
         return found
     return np.asarray(found[:, :-1] + found[:, -1:] * scored_prior(threat))
-
-
-def _best(threat: ScoreThreat) -> _Design | None:
-    """Return the design in which a record stands out most; the halves where several are as good."""
-    designs = [design.tried() for design in _designs(threat)]
-    return max((design for design in designs if design is not None), key=lambda design: design.clear, default=None)
 
 
 def _designs(threat: ScoreThreat) -> Iterator[_Design]:

@@ -14,24 +14,21 @@ Example::
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.base import UNIT
 from labelinf_scores.metrics.readings.counts import Accuracy
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
-    from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["ScoredSubset"]
 

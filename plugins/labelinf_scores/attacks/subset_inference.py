@@ -16,11 +16,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
@@ -31,9 +32,6 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["LEFT_OUT", "SubsetInference", "SubsetRows", "outcome_gaps"]
 

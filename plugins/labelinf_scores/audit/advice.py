@@ -145,8 +145,6 @@ def _played(
     others = [spec for spec in general if first is None or spec != first.attack]
     played = [*play(attacks=others, rng=np.random.default_rng(seed), defences=stages)] if others else []
     played = [game for game in (first, *played) if game is not None and not game.refusal]
-    return max(played, key=lambda game: (bool(game.failure), _share(game)), default=None)
-
-
-def _share(game: Extraction) -> float:
-    return -1.0 if game.accuracy is None else game.accuracy.value
+    return max(
+        played, key=lambda game: (bool(game.failure), game.accuracy.value if game.accuracy else -1.0), default=None
+    )

@@ -6,18 +6,16 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.contracts.guarantees import towards
+from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.worker import apart
-
-if TYPE_CHECKING:
-    from labelinf_core.plugin.host import Host
-    from labelinf_scores.attacks.metric_attack import MetricAttack
-    from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.attacks.metric_attack import MetricAttack
+from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["BoardRow", "rows"]
 

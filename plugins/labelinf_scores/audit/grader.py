@@ -9,7 +9,7 @@ from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.report import words
-from labelinf_scores.audit.decision import Goal, ScorerDecision
+from labelinf_scores.audit.decision import NOTHING, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.simulated import UNSCORED, made_reals, simulated, tolerated
 from labelinf_scores.game.host_tables import HostTable
@@ -18,7 +18,6 @@ from labelinf_scores.simulation.formats import Columns, SubmissionFormat, alike
 __all__ = ["GraderReport", "audited_grader"]
 
 _ALIKE = "the labels are all alike; a grader is audited over labels that differ"
-_ANY = "only what holds for any function: subset, randomised-response, bounded-answers, guarded-board"
 
 
 @attrs.frozen(kw_only=True)
@@ -47,14 +46,21 @@ class GraderReport:
     @property
     def answer(self) -> Answer:
         """Return the answer in three parts."""
-        leak = self.leak
-        share = leak.accuracy
+        return Answer(leaks=self._leaks(), stopped=self._stopped())
+
+    @property
+    def boards(self) -> bool:
+        """Whether a guarded board can run the function: it scores one column of classes."""
+        return len(self.table.targets) == 1 < self.table.values.size
+
+    def _leaks(self) -> str:
+        leak, share = self.leak, self.leak.accuracy
         if leak.baseline == 1 or leak.refusal == _ALIKE:
-            return Answer(leaks=f"NOTHING TO FIND: {_ALIKE}.", stopped=_ANY)
+            return f"NOTHING TO FIND: {_ALIKE}."
         if leak.failure:
-            return Answer(leaks=f"INCOMPLETE: simulate broke: {leak.failure}. No proof of safety.", stopped=_ANY)
+            return f"INCOMPLETE: simulate broke: {leak.failure}. No proof of safety."
         if share is None:
-            return Answer(leaks=f"INCONCLUSIVE: {leak.refusal}. No proof of safety.", stopped=_ANY)
+            return f"INCONCLUSIVE: {leak.refusal}. No proof of safety."
         labels = words.count(self.table.places, "label")
         kind = f"{leak.measure} " if leak.measure else ""
         found = (
@@ -62,10 +68,17 @@ class GraderReport:
         )
         told = "a replay gives every answer" if leak.evidence["replayed"] else "a replay does not give every answer"
         if self.decision.word is AuditWord.LEAKS:
-            said = f"your grader gives up {found}, by simulate; {told}."
-        else:
-            said = f"INCONCLUSIVE: simulate found {found}. No proof of safety."
-        return Answer(leaks=said, stopped=_ANY)
+            return f"your grader gives up {found}, by simulate; {told}."
+        return f"INCONCLUSIVE: simulate found {found}. No proof of safety."
+
+    def _stopped(self) -> str:
+        if self.boards:
+            return "a guarded board, whatever the function is; without a ledger subset and randomised-response"
+        if not self.table.values.size:
+            return (
+                "nothing that is proved: labels may be any numbers; rounded to a few grades a guarded board takes them"
+            )
+        return f"a guarded board, once {words.count(len(self.table.targets), 'private column')} are one of classes"
 
 
 def audited_grader(
@@ -103,10 +116,9 @@ def audited_grader(
         raise InputError(
             f"the grader scores nothing that is like the sample submission: {_sent(table, forms[0], rng)}."
         )
-    goal = Goal()
     decision = ScorerDecision(
-        goal=goal,
-        target=goal.read(leak.baseline),
+        goal=NOTHING,
+        target=NOTHING.read(leak.baseline),
         leaks=(leak,),
         worth=float(table.places),
         prior=(leak.baseline, 1 - leak.baseline),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from labelinf_core.specs.own_code import own_function
 if TYPE_CHECKING:
     from labelinf_scores.audit.grader import GraderReport
 
-__all__ = ["grader"]
+__all__ = ["grader", "lines"]
 
 
 @click.command()
@@ -61,7 +62,7 @@ def grader(
     Exits with status 1 where labels leak, and 3 where no leak was shown, which proves nothing.
     """
     from labelinf_scores.audit.grader import audited_grader
-    from labelinf_scores.game.host_tables import HostTable
+    from labelinf_scores.game.host_tables import HostTable, read_table
 
     if Path(grader).is_dir():
         from labelinf_scores.game.grader_folders import found_grader, found_tables
@@ -73,9 +74,10 @@ def grader(
         raise InputError(
             f"{option} FILE is missing: {grader} scores two tables; name them, or a folder that holds all."
         )
-    table = HostTable.read(_function(grader), solution, sample, targets)
+    table = HostTable.of_tables(_function(grader), read_table(solution), read_table(sample), targets)
     report = audited_grader(grader, table, **chosen)
-    tell(_document(report), _lines(report), as_json=as_json)
+    then = shlex.join(["labelinf", "check", grader, str(solution), "--column", table.targets[0], "--deploy", "board"])
+    tell(_document(report), [*lines(report), *[f"\nnext: {then}"] * report.boards], as_json=as_json)
     context.exit(report.decision.status)
 
 
@@ -105,7 +107,8 @@ def _function(named: str) -> Callable[..., Any]:
     raise InputError(f"{path}: has no function {name or 'grade, score or evaluate'}; name one, as in {path}:FUNCTION.")
 
 
-def _lines(report: GraderReport) -> Iterator[str]:
+def lines(report: GraderReport) -> Iterator[str]:
+    """Yield the answer, how the grader was called, and what the attack needed."""
     from labelinf_core.report.console import make_console
 
     table = report.table

@@ -33,11 +33,8 @@ def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
     listed = (*shipped()["attacks"], *shipped()["programs"], *shipped()["models"])
     if threat is None or not threat.known:
         return listed
-    return tuple(spec for spec in listed if _MADE_FOR.get(spec.partition("(")[0], _anything)(threat))
-
-
-def _anything(threat: ScoreThreat) -> bool:
-    return True
+    made_for = {spec: _MADE_FOR.get(spec.partition("(")[0]) for spec in listed}
+    return tuple(spec for spec, fits in made_for.items() if fits is None or fits(threat))
 
 
 def _labels_anew_or_unknown(threat: ScoreThreat) -> bool:
@@ -48,16 +45,6 @@ def _labels_anew_or_unknown(threat: ScoreThreat) -> bool:
     """
     moved = math.isinf(threat.facts.noise_bound) and not threat.noise
     return threat.facts.label_fresh or threat.scored_fresh or moved
-
-
-def _noisy_or_coarse(threat: ScoreThreat) -> bool:
-    """Where every bit of a score of all records shows, several labels are read from each."""
-    return threat.step > 0 or not (threat.facts.silent and threat.facts.whole)
-
-
-def _beyond_laplace(threat: ScoreThreat) -> bool:
-    """Of Laplace's sampler all bits are weighed, not the units of doubles alone."""
-    return not any(isinstance(noise.model, Laplace) for noise in threat.noise)
 
 
 def _bounded_or_refused(threat: ScoreThreat) -> bool:
@@ -79,9 +66,11 @@ _MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
     "camouflage": lambda threat: threat.refuses,
     "rank-comparisons": lambda threat: threat.facts.ranked,
     "class-counts": lambda threat: not threat.ordered,
-    "hadamard": _noisy_or_coarse,
+    # Where every bit of a score of all records shows, several labels are read from each.
+    "hadamard": lambda threat: threat.step > 0 or not (threat.facts.silent and threat.facts.whole),
     "linear-program": _bounded_or_refused,
     "mutnet": _runs_models,
     "gentle-networks": _runs_models,
-    "ulp-grid": _beyond_laplace,
+    # Of Laplace's sampler all bits are weighed, not the units of doubles alone.
+    "ulp-grid": lambda threat: not any(isinstance(noise.model, Laplace) for noise in threat.noise),
 }

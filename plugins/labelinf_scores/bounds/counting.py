@@ -45,7 +45,9 @@ def answer_bits(threat: ScoreThreat) -> float:
     if threat.metric is not None and threat.facts.intact and threat.facts.silent and not _several(threat):
         widths.append(math.log2(threat.metric.values(threat.totals)))
     if threat.step:
-        span = threat.span + 2 * _computed_off(threat)
+        largest, known = threat.facts.largest, threat.computes.known
+        off = arithmetic_error(threat, largest) if known and math.isfinite(largest) else math.inf  # of the real score
+        span = threat.span + 2 * off
         width = threat.magnification * span + max(0.0, threat.jump - threat.step)
         if math.isfinite(width):
             widths.append(math.log2(math.floor(width / threat.step * _SLACK) + 2))
@@ -61,24 +63,14 @@ def _format_bits(threat: ScoreThreat) -> float:
     """
     bits = threat.computes.bits
     if not threat.known or _several(threat):
-        bits = _DOUBLE if threat.computes.doubles and not _bare(threat) else math.inf
+        bare = not threat.defences and any(isinstance(effect, Unknown) for effect in threat.own_effects)
+        bits = _DOUBLE if threat.computes.doubles and not bare else math.inf
     return bits + math.log2(1 + 2.0**-bits) if threat.refuses else bits
-
-
-def _bare(threat: ScoreThreat) -> bool:
-    """Whether answers come straight from a scorer of which nothing is known."""
-    return not threat.defences and any(isinstance(effect, Unknown) for effect in threat.own_effects)
 
 
 def _several(threat: ScoreThreat) -> bool:
     """Whether a stage makes one answer of several scores, or of a look at the labels."""
     return any(isinstance(effect, Hidden | Moved) for effect in (*threat.own_effects, *threat.effects))
-
-
-def _computed_off(threat: ScoreThreat) -> float:
-    """Return how far a computed score may be off the real one; infinity where that is not known."""
-    largest = threat.facts.largest
-    return arithmetic_error(threat, largest) if threat.computes.known and math.isfinite(largest) else math.inf
 
 
 def ladder_bits(span: float, step: float, queries: int) -> float:

@@ -28,12 +28,9 @@ Example:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from labelinf_scores.arithmetic.formats import NAMES, format_named
-
-if TYPE_CHECKING:
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = [
     "arithmetic_error",

@@ -18,22 +18,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.error import assumed_disturbance, chain_length
-from labelinf_scores.certificates.row_costs import ROW_BITS
+from labelinf_scores.certificates.row_costs import ROW_BITS, CostedRow
 from labelinf_scores.certificates.summation import FRACTION_BITS, Spread, SpreadSum, to_fixed, to_float
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.certificates.row_costs import CostedRow
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["UnitReading", "answer_width", "certify_any_order", "certify_in_order", "last_place", "rounding_width"]
 

@@ -17,21 +17,17 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 import gmpy2
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.summation import FRACTION_BITS, Spread
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["LOG_ERROR", "ROW_BITS", "SMALL", "CostedRow", "adds_known_floats", "costed_row", "possible_costs"]
 

@@ -14,14 +14,13 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from labelinf_scores.arithmetic import Arithmetic
-    from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.arithmetic import Arithmetic
+from labelinf_scores.metrics.additive import AdditiveLoss
 
 __all__ = ["class_rows"]
 

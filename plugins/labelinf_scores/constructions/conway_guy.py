@@ -24,19 +24,15 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.weights import Widen, least, superincreasing
 from labelinf_scores.decoders.digits import digits
 from labelinf_scores.decoders.meet_in_the_middle import SumTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = ["ConwayGuy", "conway_guy_sequence", "conway_guy_weights"]
 
@@ -48,7 +44,7 @@ def conway_guy_sequence(n: int) -> tuple[int, ...]:
     """Return ``u_0, ..., u_n``."""
     terms = [0, 1]
     for k in range(1, n):
-        terms.append(2 * terms[k] - terms[k - _nearest_root(2 * k)])
+        terms.append(2 * terms[k] - terms[k - (math.isqrt(8 * k) + 1) // 2])
     return tuple(terms[: n + 1])
 
 
@@ -92,8 +88,3 @@ class ConwayGuy:
 @functools.cache
 def _table(n_rows: int) -> SumTable:
     return SumTable.of(conway_guy_weights(n_rows))
-
-
-def _nearest_root(n: int) -> int:
-    """Round the square root of ``n`` to the nearest whole number, exactly."""
-    return (math.isqrt(4 * n) + 1) // 2

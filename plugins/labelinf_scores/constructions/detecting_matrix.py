@@ -27,12 +27,9 @@ from __future__ import annotations
 
 import bisect
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _SMALL = 64  # rows of a matrix that is kept
 

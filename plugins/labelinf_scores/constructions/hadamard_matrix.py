@@ -17,13 +17,10 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["Hadamard", "largest_order", "smallest_order", "walsh_hadamard"]
 

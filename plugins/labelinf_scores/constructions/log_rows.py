@@ -14,10 +14,11 @@ from __future__ import annotations
 import abc
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow, costed_row
@@ -29,9 +30,6 @@ from labelinf_scores.constructions.loss_rows import (
     row_sum,
     smallest_probability,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["FreeRows", "LogRows", "ProperRows"]
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 import abc
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.formats import format_named
@@ -21,11 +22,7 @@ from labelinf_scores.certificates.error import widest_summed
 from labelinf_scores.certificates.row_costs import LOG_ERROR, ROW_BITS, SMALL, CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
 from labelinf_scores.constructions.class_rows import class_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["LossRows", "RowMaker", "format_of", "normalised", "room_of_proper_rows", "row_sum", "smallest_probability"]
 

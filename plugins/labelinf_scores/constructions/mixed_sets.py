@@ -16,14 +16,12 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.bit_sets import entries
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Place", "SetColumns", "layout"]
 

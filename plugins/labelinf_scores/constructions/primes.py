@@ -16,15 +16,13 @@ from __future__ import annotations
 
 import bisect
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic.exact import product
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "first_primes",

@@ -11,14 +11,10 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.constructions.log_rows import FreeRows, ProperRows
 from labelinf_scores.constructions.loss_rows import LossRows, RowMaker, format_of
-
-if TYPE_CHECKING:
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["FreeRows", "LossRows", "ProperRows", "RowMaker", "computes_as_it_reads", "rows_for"]
 

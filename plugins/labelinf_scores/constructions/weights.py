@@ -20,15 +20,13 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.decoders.digits import digits
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["Code", "Superincreasing", "Widen", "least", "superincreasing"]
 

@@ -11,17 +11,13 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs, labels_of_index
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Halves", "halves", "sums_between"]
 

@@ -10,14 +10,10 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.detecting_matrix import halves
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["detect"]
 

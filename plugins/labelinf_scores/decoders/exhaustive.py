@@ -13,12 +13,10 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["MAX_SUMS", "all_sums", "as_costs", "labels_of_index", "nearest_labelling"]
 

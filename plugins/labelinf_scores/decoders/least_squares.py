@@ -24,13 +24,11 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["sign_accuracy", "sign_estimates", "wrong_signs"]
 

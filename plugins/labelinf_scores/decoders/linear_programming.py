@@ -17,14 +17,12 @@ Example:
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import block_array, csr_array, eye_array
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Norm", "fit_signs"]
 

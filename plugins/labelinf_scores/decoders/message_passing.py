@@ -21,14 +21,11 @@ from __future__ import annotations
 import functools
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.constructions.hadamard_matrix import Hadamard
+from labelinf_scores.constructions.hadamard_matrix import Hadamard
 
 __all__ = ["posterior_logits", "predicted_accuracy"]
 

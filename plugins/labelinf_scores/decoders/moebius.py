@@ -6,18 +6,13 @@ A count that is off can still give labels in range, so that the counts themselve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.bit_sets import BitSets, entries, weights, words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from labelinf_scores.constructions.mixed_sets import SetColumns
+from labelinf_scores.constructions.mixed_sets import SetColumns
 
 __all__ = ["decode_bit_sets", "decode_columns"]
 

@@ -6,16 +6,11 @@ frequent every class is: when labels are mostly replaced, the majority class bea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.seen_through import kept_when_read
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["certainly", "likeliest_labels", "scored_prior"]
 

@@ -41,7 +41,7 @@ def greedy_decode(costs: Sequence[Sequence[Any]], total: Any) -> list[int]:
     rest = total - sum(floors)
     labels = []
     for row, floor, room in zip(reversed(costs), reversed(floors), reversed(slacks), strict=True):
-        label = min(range(len(row)), key=lambda k: _distance(rest - (row[k] - floor), room))
+        label = min(range(len(row)), key=lambda k: max(row[k] - floor - rest, rest - (row[k] - floor) - room))
         rest -= row[label] - floor
         labels.append(label)
     return labels[::-1]
@@ -62,8 +62,3 @@ def margin(costs: Sequence[Sequence[Any]]) -> Any:
     if least is None:
         raise ValueError("costs=[] must have at least one row")
     return least / 2
-
-
-def _distance(point: Any, room: Any) -> Any:
-    """How far ``point`` is from the interval [0, room]."""
-    return max(-point, point - room)

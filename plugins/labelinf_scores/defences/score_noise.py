@@ -45,7 +45,10 @@ class ScoreNoise(ScoreDefence):
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveScoreDefence:
         """Return an active defence that adds noise."""
-        return _Sticky(self.model, rng, folded=_folds(threat)) if self.sticky else _Fresh(self.model, rng)
+        # Who makes no doubles itself may score one column and two apart: one draw for both would show by how much.
+        doubles = {threat.arithmetic, threat.input_format or threat.arithmetic} == {"float64"}
+        folded = doubles and not threat.loss.takes_logits
+        return _Sticky(self.model, rng, folded=folded) if self.sticky else _Fresh(self.model, rng)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Bounds add up, and so do variances; a factor is told apart."""
@@ -113,14 +116,6 @@ class _Sticky(_Fresh):
 
     def _words(self, query: Query) -> KeyedWords:
         return KeyedWords(self._key, _bytes(query.predictions, folded=self._folded))
-
-
-def _folds(threat: ScoreThreat) -> bool:
-    """Whether the curator itself makes doubles of the predictions, and two columns of one.
-
-    Where it does not, one column and two may score differently, and one draw for both would show by how much.
-    """
-    return {threat.arithmetic, threat.input_format or threat.arithmetic} == {"float64"} and not threat.loss.takes_logits
 
 
 def _bytes(predictions: NDArray[Any], *, folded: bool) -> bytes:

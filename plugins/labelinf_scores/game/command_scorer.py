@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.worker import Aside
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_scores.game.scoring import Query, ScorerFacts
 
 __all__ = ["CommandScorer"]

@@ -248,12 +248,9 @@ class Perturbed(ScoreEffect):
         told = self._anew(told, keep) if self.fresh else told
         if len(tuple(told.private_noise())) < len(tuple(facts.private_noise())):
             told = attrs.evolve(told, label_epsilon=math.inf, label_delta=0.0)
-        return told if self.fresh else self._once(told)
-
-    def _once(self, facts: ScoreFacts) -> ScoreFacts:
-        if self.epsilon > facts.label_epsilon:
-            return facts
-        return attrs.evolve(facts, label_epsilon=self.epsilon, label_delta=0.0)
+        if self.fresh or self.epsilon > told.label_epsilon:
+            return told
+        return attrs.evolve(told, label_epsilon=self.epsilon, label_delta=0.0)
 
     def _anew(self, facts: ScoreFacts, keep: float) -> ScoreFacts:
         """Fresh noise on the score: at most the span, and seldom nearly that much."""

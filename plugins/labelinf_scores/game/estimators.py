@@ -20,7 +20,9 @@ def as_estimator(labels: NDArray[Any], predictions: NDArray[Any]) -> Any:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
     real = labels.dtype.kind == "f" and (labels != np.rint(labels)).any()
-    classes = predictions if real else _classes(labels, predictions)
+    found, columns = np.unique(labels), predictions.shape[1] if predictions.ndim == 2 else 2
+    lacking = labels.dtype.kind in "biuf" and found.size < columns  # some class, so that its number is its column's
+    classes = predictions if real else np.arange(columns) if lacking else found
     shares = predictions if real else _shares(classes, predictions)
     as_they_are = real or (predictions.ndim == 1 and classes.size > 2)
 
@@ -34,12 +36,6 @@ def as_estimator(labels: NDArray[Any], predictions: NDArray[Any]) -> Any:
         return type("Submitted", (RegressorMixin, BaseEstimator), {"predict": predict})()
     told = {"classes_": classes, "predict": predict, "predict_proba": predict_proba}
     return type("Submitted", (ClassifierMixin, BaseEstimator), told)()
-
-
-def _classes(labels: NDArray[Any], predictions: NDArray[Any]) -> NDArray[Any]:
-    """Return the classes, of which labels may lack some: their numbers then, one for every column of predictions."""
-    found, columns = np.unique(labels), predictions.shape[1] if predictions.ndim == 2 else 2
-    return np.arange(columns) if labels.dtype.kind in "biuf" and found.size < columns else found
 
 
 def _shares(classes: NDArray[Any], predictions: NDArray[Any]) -> NDArray[np.float64]:

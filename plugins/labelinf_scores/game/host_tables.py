@@ -67,11 +67,6 @@ class HostTable:
         return Aside(name="the grader", function=self._called)
 
     @classmethod
-    def read(cls, function: Any, solution: Path, sample: Path, targets: Sequence[str] = ()) -> HostTable:
-        """Read both tables, from CSV files; as :meth:`of_tables` otherwise."""
-        return cls.of_tables(function, read_table(solution), read_table(sample), targets)
-
-    @classmethod
     def of_tables(
         cls, function: Any, true: pd.DataFrame, shown: pd.DataFrame, targets: Sequence[str] = ()
     ) -> HostTable:

@@ -247,17 +247,15 @@ class _Finder:
         for naming in namings(self.data):
             asked = Asked(host=self, data=self.data, naming=naming)
             metrics = [Unnamed(form=form, classes=classes) for form, classes in asked.forms()]
-            ways += [(asked, metric, len(self._told(asked, metric))) for metric in metrics]
-            if max(told for _, _, told in ways) > 1:
+            for metric in metrics:
+                told = {asked.tried(self._labels(), x) for x in self._submissions(metric)} - {None}
+                ways.append((asked, metric, len(told)))
+            if max(many for _, _, many in ways) > 1:
                 break
         best = max(ways, key=lambda way: way[2])
         if not best[2]:
             raise InputError(self._refusal())
         return best
-
-    def _told(self, asked: Asked, metric: Unnamed) -> set[float]:
-        tried = (asked.tried(self._labels(), x) for x in self._submissions(metric))
-        return {answer for answer in tried if answer is not None}
 
     def _refusal(self) -> str:
         """Say what it was sent, and what it says in its own case: that of an answer before that of an exception."""

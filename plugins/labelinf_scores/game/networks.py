@@ -11,14 +11,11 @@ Example:
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["ModelActivation", "ModelLayer", "MutNet"]
 

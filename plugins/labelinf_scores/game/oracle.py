@@ -17,10 +17,10 @@ from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query
 from labelinf_scores.game.threat import ScoreThreat, score_threat
+from labelinf_scores.metrics.readings import ScoredMetric
 
 if TYPE_CHECKING:
     from labelinf_scores.game.networks import MutNet
-    from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blaming", "blocks", "needed_queries"]
 

@@ -8,10 +8,11 @@ import math
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
@@ -28,14 +29,10 @@ from labelinf_scores.game.host_formats import HostFunction, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.game.signatures import METHODS, ArgumentForm
+from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.simulation.simulator import as_vector
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.metrics.additive import AdditiveLoss
-    from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "is_own", "make_scorer", "metric_scorer"]
 

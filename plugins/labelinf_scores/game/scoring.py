@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import QueryRefusedError
-
-if TYPE_CHECKING:
-    from labelinf_core.contracts.effects import Effect
-    from labelinf_scores.game.facts import ScoreFacts
+from labelinf_scores.game.facts import ScoreFacts
 
 __all__ = ["Answer", "Query", "Scorer", "ScorerFacts", "as_numbers"]
 

@@ -165,7 +165,7 @@ class Signature:
                 for path, table in zip(paths, (labels, predictions), strict=True):
                     write_table(path, table)
                 return self._called(given | dict(zip(_PAIR, map(str, paths), strict=True)))
-        formed: Callable[[Any], Any] = _FORMED.get(self.form, _same)
+        formed: Callable[[Any], Any] = _FORMED.get(self.form, lambda given: given)
         answer = self._called(
             given | {ArgumentRole.LABELS: formed(labels), ArgumentRole.PREDICTIONS: formed(predictions)}
         )
@@ -273,10 +273,6 @@ def _updated(metric: Any, *given: Any, **named: Any) -> Any:
     return metric.compute()
 
 
-def _same(given: Any) -> Any:
-    return given
-
-
 def _frame(table: Any) -> Any:
     import pandas as pd
 
@@ -291,10 +287,6 @@ def _tensor(array: NDArray[Any]) -> Any:
     return torch.from_numpy(np.ascontiguousarray(array))
 
 
-def _list(given: Any) -> Any:
-    return given.tolist()
-
-
 def _numbers(answer: Any) -> Any:
     """Return tensors as numbers."""
     if isinstance(answer, Mapping):
@@ -303,7 +295,7 @@ def _numbers(answer: Any) -> Any:
 
 
 _FORMED: Mapping[ArgumentForm, Callable[[Any], Any]] = {
-    ArgumentForm.LISTS: _list,
+    ArgumentForm.LISTS: lambda given: given.tolist(),
     ArgumentForm.FRAMES: _frame,
     ArgumentForm.TENSORS: _tensor,
 }

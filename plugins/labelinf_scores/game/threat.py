@@ -197,16 +197,12 @@ class ScoreThreat(ThreatModel):
         """
         if self.facts.ladders == 0:
             return self
-        others = _without(Laddered, self.effects)
+        others = tuple(effect for effect in self.effects if not isinstance(effect, Laddered))
         return attrs.evolve(self, effects=others if self.facts.ladders == 1 else (*others, Supposed(bound=math.inf)))
 
 
 def _plain(value: float) -> Fraction | int:
     return int(value) if value == math.floor(value) else Fraction(value)
-
-
-def _without(kind: type[Effect[Any]], effects: tuple[Effect[ScoreFacts], ...]) -> tuple[Effect[ScoreFacts], ...]:
-    return tuple(effect for effect in effects if not isinstance(effect, kind))
 
 
 def score_threat(threat: ThreatModel) -> ScoreThreat:

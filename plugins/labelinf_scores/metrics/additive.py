@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import abc
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Loss
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
+from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["AdditiveLoss"]
 

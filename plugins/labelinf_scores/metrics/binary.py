@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from labelinf_scores.arithmetic import Arithmetic
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.shapes import only_two
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["BinaryLoss"]
 

@@ -18,21 +18,17 @@ Example:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
-from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.metrics.binary import BinaryLoss
 from labelinf_scores.metrics.generators import GENERATORS, Function
 from labelinf_scores.metrics.inverse import bisect
 from labelinf_scores.metrics.shapes import columns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["Bregman"]
 

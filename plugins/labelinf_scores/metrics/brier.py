@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
+from labelinf_scores.arithmetic import Arithmetic
 from labelinf_scores.metrics.shapes import only_two
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["Brier"]
 

@@ -7,12 +7,11 @@ that scale a prediction close to 0 is as easy to hit as one near 1/2, in any ari
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from labelinf_scores.arithmetic import Arithmetic
+from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["bisect", "probability"]
 

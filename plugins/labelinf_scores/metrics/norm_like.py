@@ -11,19 +11,16 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
+from labelinf_scores.arithmetic import Arithmetic
 from labelinf_scores.metrics.binary import BinaryLoss
 from labelinf_scores.metrics.inverse import bisect
 from labelinf_scores.metrics.shapes import columns
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["NormLike"]
 

@@ -12,17 +12,14 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+from numpy.typing import NDArray
 
+from labelinf_scores.arithmetic import Arithmetic
 from labelinf_scores.metrics.shapes import only_two
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["SigmoidLogLoss"]
 

@@ -7,19 +7,16 @@ of a loss, ``N`` times as much. Whoever asks for the cost of a row is told that 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import attrs
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_scores.arithmetic import Arithmetic
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.shipped import ALWAYS_SCORED
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["Unadditive"]
 

@@ -11,22 +11,19 @@ import functools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.certificates.interval import UnitReading, certify_any_order, certify_in_order
 from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
 from labelinf_scores.certificates.summation import Spread, to_float
 from labelinf_scores.constructions.rows import RowMaker, rows_for
+from labelinf_scores.constructions.weights import Code
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.designs import MOST_ROWS, Design, Designer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.constructions.weights import Code
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Block", "BlockPlanner", "decode_blocks"]
 
@@ -128,7 +125,8 @@ class BlockPlanner:
                     return Block(start=start, design=design, reading=reading)
             for design in self._for_known_order(n_rows, total):
                 rows = dict(enumerate(self.with_steps(design), start))
-                reading = certify_in_order(self.threat, base, rows, design.unit, self._split(total))
+                split = 0 if total > _DWARFS * self.rows.widest else _SPLIT  # where neutral rows dwarf no others
+                reading = certify_in_order(self.threat, base, rows, design.unit, split)
                 if reading.is_certain:
                     self._tally[n_rows, _binades(total)] += 2
                     return Block(start=start, design=design, reading=reading)
@@ -167,10 +165,6 @@ class BlockPlanner:
             spreads = [row.spread(step) for row, step in self._designer.with_steps(design)]
             self._readings[key] = certify_any_order(self.threat, rest, spreads, design.unit, design.margin)
         return self._readings[key]
-
-    def _split(self, total: float) -> int:
-        """Groups of labellings pay only where neutral rows do not dwarf the others."""
-        return 0 if total > _DWARFS * self.rows.widest else _SPLIT
 
     @functools.cached_property
     def _designs(self) -> dict[Hashable, list[Design]]:

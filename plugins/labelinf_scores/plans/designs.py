@@ -16,7 +16,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import attrs
 
@@ -24,11 +24,8 @@ from labelinf_scores.certificates.interval import answer_width, rounding_width
 from labelinf_scores.certificates.row_costs import CostedRow, adds_known_floats
 from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.constructions.rows import LossRows, RowMaker
-from labelinf_scores.constructions.weights import Superincreasing
-
-if TYPE_CHECKING:
-    from labelinf_scores.constructions.weights import Code
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.constructions.weights import Code, Superincreasing
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["MOST_ROWS", "Design", "Designer"]
 

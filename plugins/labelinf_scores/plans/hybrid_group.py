@@ -7,18 +7,16 @@ Every query of a group has private records under a modulus and shares the detect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.certificates.interval import UnitReading
 from labelinf_scores.constructions.detecting_matrix import detecting_row
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.decoders.digits import digits
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Group", "HybridQuery", "Weighing"]
 

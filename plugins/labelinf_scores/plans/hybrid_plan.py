@@ -15,10 +15,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.certificates.interval import (
     UnitReading,
@@ -32,12 +33,8 @@ from labelinf_scores.certificates.summation import Spread, to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import n_columns, queries_needed
 from labelinf_scores.constructions.rows import RowMaker, rows_for
 from labelinf_scores.constructions.weights import superincreasing
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.hybrid_group import Group, HybridQuery, Weighing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["HybridPlanner"]
 
@@ -204,7 +201,8 @@ class HybridPlanner:
         signs, neutral = group.signs(weighing), self.rows.neutral
         terms = [row.spread(step) for row, step in self._private(weighing)]
         for sign, (row, step) in self._sides(weighing).items():
-            terms.append(_times(row.spread(step), int(np.count_nonzero(signs == sign))))
+            spread, count = row.spread(step), int(np.count_nonzero(signs == sign))
+            terms.append(Spread(spread.low * count, spread.high * count, spread.top * count))
         others = self.threat.n_records - len(weighing.weights) - int(np.count_nonzero(signs))
         rest = Spread(others * neutral.low[0], others * neutral.high[0], 0)
         return certify_any_order(self.threat, rest, terms, weighing.unit)
@@ -221,7 +219,3 @@ class HybridPlanner:
 
 def _nudge(nudged: int, nudge: int, place: int, least: int) -> int:
     return least + nudge if place == nudged else least
-
-
-def _times(spread: Spread, count: int) -> Spread:
-    return Spread(spread.low * count, spread.high * count, spread.top * count)

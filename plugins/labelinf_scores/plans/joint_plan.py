@@ -13,20 +13,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from labelinf_scores.certificates.error import chain_length
-from labelinf_scores.certificates.row_costs import adds_known_floats
+from labelinf_scores.certificates.row_costs import CostedRow, adds_known_floats
 from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import n_columns
 from labelinf_scores.constructions.log_rows import FreeRows, LogRows, ProperRows
-
-if TYPE_CHECKING:
-    from labelinf_scores.certificates.row_costs import CostedRow
-    from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["VARIANTS", "JointPlanner", "Size"]
 

@@ -18,21 +18,17 @@ import abc
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 import scipy
+from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.certificates.error import widest_normal
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["CountedOffset", "FreeOffset", "Laid", "Offset"]
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.game.oracle import needed_queries
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.ladder_offsets import CountedOffset, FreeOffset, Offset
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["SAFE", "LadderPlan"]
 

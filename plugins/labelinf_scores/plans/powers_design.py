@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.powers import class_exponents, largest_tau, power_gaps, units
 from labelinf_scores.decoders.superincreasing import margin
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import expected_error, spans, tells_nothing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.oracle import ScoreOracle
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PowersDesign", "is_unlimited", "no_powers"]
 

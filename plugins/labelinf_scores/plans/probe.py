@@ -11,21 +11,18 @@ from __future__ import annotations
 import functools
 import math
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.seen_through import averaged_records, expected_costs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.oracle import ScoreOracle
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Probe"]
 

@@ -78,7 +78,7 @@ def rank_queries(n_records: int, width: int) -> Iterator[RankQuery]:
     """
     everyone, start = np.arange(n_records), 0
     while start < n_records - 1:
-        size = _best(n_records, start) if width == 0 else 0
+        size = _path(n_records)[start] if width == 0 else 0
         if size:
             stop = start + n_columns(size)
             for query in _batch(everyone, RankBatch(design=BitSets(n_queries=size), start=start, stop=stop)):
@@ -137,10 +137,6 @@ def _path(n_records: int) -> tuple[int, ...]:
             options.append((size + cost[min(wanted, known + grown)], size))
         cost[known], choice[known] = min(options)
     return tuple(choice)
-
-
-def _best(n_records: int, known: int) -> int:
-    return _path(n_records)[known]
 
 
 def _bits(known: int) -> int:

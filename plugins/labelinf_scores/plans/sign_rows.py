@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.decoders.posterior import likeliest_labels, scored_prior
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach, tells_nothing, typical_error
 from labelinf_scores.seen_through import averaged_records
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.game.oracle import ScoreOracle
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["SignRows", "bit_signs", "labels_from_bits", "n_bits", "no_sign_rows"]
 

@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelinf_scores.certificates.error import present_error, widest_summed
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
-
-if TYPE_CHECKING:
-    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["expected_error", "reach", "spans", "tells_nothing", "typical_error"]
 

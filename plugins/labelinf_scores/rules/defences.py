@@ -143,18 +143,15 @@ def _keeps_its_guarantee(defence: ScoreDefence) -> None:
 
 def _told_apart(start: Callable[[Labels, np.random.Generator], ScoreOracle]) -> list[float]:
     """Return the share of labels right in every game that was guessed."""
+    seeded = np.random.default_rng
     shown = np.array(
-        [[_seen(start(labels, _rng(j, game))) for game in range(_GAMES)] for j, labels in enumerate(_ORDERS)]
+        [[_seen(start(labels, seeded([j, game]))) for game in range(_GAMES)] for j, labels in enumerate(_ORDERS)]
     )
     learnt, guessed = shown[:, : _GAMES // 2], shown[:, _GAMES // 2 :]
     middle, width = learnt.mean(axis=1), learnt.std(axis=1) + 1e-12
     surprise = ((guessed[:, :, None] - middle) / width) ** 2 / 2 + np.log(width)
     guesses = np.array(_ORDERS)[surprise.argmin(axis=2)]
     return list((guesses == np.array(_ORDERS)[:, None]).mean(axis=2).ravel())
-
-
-def _rng(order: int, game: int) -> np.random.Generator:
-    return np.random.default_rng([order, game])
 
 
 def _seen(oracle: ScoreOracle) -> float:

@@ -404,9 +404,11 @@ class Reader:
 
         What told something last time goes first.
         """
-        yield self._among(window, self._best_families())
+        yield self._among(window, sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES])
         tried = [window]
-        if self._fresh(window):
+        if (
+            window.counted is None and len(window) == self.knowledge.game.n_classes**window.places.size
+        ):  # none asked yet
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
         for way in sorted(_WAYS, key=lambda way: way != self.way):
@@ -420,10 +422,6 @@ class Reader:
         families = self._some_families(window)
         return self._with_count(window, families) if way == "count" else self._among(window, families)
 
-    def _fresh(self, window: Hypotheses) -> bool:
-        """Whether nothing was asked about the window yet."""
-        return window.counted is None and len(window) == self.knowledge.game.n_classes**window.places.size
-
     def _cut(self, window: Hypotheses, b: int) -> Hypotheses:
         k = self.knowledge.game.n_classes
         return self._possible(
@@ -432,10 +430,6 @@ class Reader:
 
     def _possible(self, window: Hypotheses) -> Hypotheses:
         return window.kept(self.knowledge.possible(window.places, window.values, window.counted, window.numbers))
-
-    def _best_families(self) -> list[Family]:
-        """Return the families that told most."""
-        return sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
 
     def _some_families(self, window: Hypotheses) -> list[Family]:
         """Return some families, seldom such as told nothing before."""

@@ -95,7 +95,7 @@ def _checked(run: str, arrays: Arrays) -> Arrays:
         last = array.shape[-1] if array.shape else 0  # of any length: classes there are, entries of a feature
         expected, kinds = wanted.get(name, (last,) if name == "classes" else (shape[0], max(last, 1))), _KINDS[name]
         if array.shape != expected:
-            raise InputError(f"{run}: {name} has shape {array.shape}, beside gradients {shape} expected {expected}.")
+            raise InputError(f"{run}: {name} has shape {array.shape}, expected {expected}: one row a record and step.")
         if array.dtype.kind not in kinds or (kinds == "f" and not float(np.abs(array).max(initial=0)) < _LARGEST):
             told = {"f": f"finite numbers in floating point, below {_LARGEST:g}", "iu": "whole numbers"}
             raise InputError(f"{run}: {name} must be {told.get(kinds, 'whole numbers or text')}.")
@@ -146,7 +146,7 @@ def _classes(run: str, arrays: Arrays, logits: int, said: set[str]) -> list[str]
 
 def _placed(path: str, said: dict[str, str], rows: dict[str, int], classes: list[str]) -> tuple[Labels, Labels]:
     if missing := said.keys() - rows.keys():
-        raise InputError(f"{path}: {len(missing)} of {len(said)} ids are not in the run.")
+        raise InputError(f"{path}: {len(missing)} of {len(said)} ids are not in the run. Write them as its ids are.")
     numbers = {name: number for number, name in enumerate(classes)}
     found = np.array([(rows[name], numbers[label]) for name, label in said.items()], dtype=np.intp).reshape(-1, 2)
     return found[:, 0], found[:, 1]

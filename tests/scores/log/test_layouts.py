@@ -365,3 +365,24 @@ def test_an_outsider_needs_no_sum_where_all_labellings_can_be_tried(tmp_path: Pa
     assert run(
         str(tmp_path / "subs"), "--scores", scores, "--counts", "2,2,2", "--metric", "roc-auc-ovo", "--timeout", "5"
     )[0] == 1  # fmt: skip
+
+
+def test_a_column_of_usage_says_which_rows_were_scored(tmp_path: Path, made: tuple[Array, Array, list[float]]) -> None:
+    """Scores are of the public rows; the others are left out, and said to be."""
+    labels, rows, _ = made
+    public = np.arange(N) % 2 == 0
+    names = [f"team{at}" for at in range(Q)]
+    listed = [
+        f"{name},{float(roc_auc_score(labels[public], row[public]))!r}" for name, row in zip(names, rows, strict=True)
+    ]
+    usage = [f"r{i},{labels[i]},{'Public' if public[i] else 'Private'}" for i in range(N)]
+
+    code, said = run(
+        folder_of_csv(tmp_path, rows, names),
+        "--scores", table(tmp_path / "lb.csv", "submission,score", listed),
+        "--labels", table(tmp_path / "y.csv", "row_id,target,Usage", usage), "--id", "row_id", "--metric", "roc_auc",
+    )  # fmt: skip
+
+    assert code == 1, said
+    assert f"{Q} submissions, {N // 2} labels" in said
+    assert f"{N // 2} rows that are not Public (Usage) left out" in said

@@ -119,17 +119,14 @@ def _set_aside(moved: NDArray[np.float64], wanted: Mask) -> NDArray[np.intp]:
     return order[: max(1, int(np.count_nonzero(rest > _LEFT)))]
 
 
-def _proved(log: Log, labels: Labels, wanted: Mask, clock: Clock) -> bool:
-    solution = relax(log, labels, wanted, clock.left)
-    return solution is not None and dual_bound(log, labels, wanted, solution) < 1
-
-
 def _prove_singly(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> None:
     """Try to prove each label that is not shown to be open by a bound of its own."""
     for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
         if clock.left <= 0:
             return
-        if _proved(log, labels, np.arange(log.n_records) == record, clock):
+        wanted = np.arange(log.n_records) == record
+        solution = relax(log, labels, wanted, clock.left)
+        if solution is not None and dual_bound(log, labels, wanted, solution) < 1:
             known[record] = Known.DETERMINED
 
 

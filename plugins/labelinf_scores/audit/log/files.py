@@ -5,7 +5,7 @@
   row for each, in the order of the scores. What has no score is not read.
 * **Scores**: a CSV file with a column of submissions' names and one of scores, in the order of time; or ``.npy``. A
   score is taken exactly as it is printed; a submission without one was not answered.
-* **Labels**: a CSV file.
+* **Labels**: a CSV file. Where its column ``Usage`` says which rows are Public, a score is of those.
 
 Records are joined on the id column, whatever their order; where no file has one, rows are taken to correspond. Records
 that have no label were not scored.
@@ -25,13 +25,13 @@ import numpy as np
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular
-from labelinf_data.table import columns_of
+from labelinf_data.encode import is_number
+from labelinf_data.table import columns_of, read_rows, usage_column
 
 __all__ = [
     "Labels",
     "Submission",
     "decimals_of",
-    "is_number",
     "labels_of",
     "natural",
     "read_labels",
@@ -75,11 +75,13 @@ class Labels:
         classes: Their names, in order; of two classes the positive one is the second.
         of: Class of every record, by id.
         has_ids: Whether the file names the records; otherwise they are numbered.
+        left_out: Records that are not Public.
     """
 
     classes: tuple[str, ...]
     of: Mapping[str, int]
     has_ids: bool = True
+    left_out: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -175,9 +177,14 @@ def read_labels(path: str, column: str, id_column: str, positive: str) -> Labels
         InputError: The file cannot be used as it is, or has fewer than two classes.
     """
     table = _table(path, id_column)
+    (_, header), *rows = read_rows(path)
+    usage = usage_column(header, rows)
+    scored = [usage is None or row[usage].lower() == "public" for _, row in rows]
+    table.columns.pop("" if usage is None else header[usage], None)
     name = _label_column(table, column)
-    known = dict(zip(table.ids, table.columns[name], strict=True))
-    return attrs.evolve(labels_of(known, f"{path}: column {name!r}", positive), has_ids=table.has_ids)
+    known = {record: cell for record, cell, own in zip(table.ids, table.columns[name], scored, strict=True) if own}
+    found = labels_of(known, f"{path}: column {name!r}", positive)
+    return attrs.evolve(found, has_ids=table.has_ids, left_out=len(rows) - len(known))
 
 
 def labels_of(known: Mapping[str, str], place: str, positive: str) -> Labels:
@@ -201,14 +208,6 @@ def labels_of(known: Mapping[str, str], place: str, positive: str) -> Labels:
 def natural(text: str) -> tuple[float, str]:
     """Return what class names are ordered by: numbers first, as numbers."""
     return (float(text) if is_number(text) else math.inf), text
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _table(path: str, id_column: str) -> _Table:

@@ -56,7 +56,7 @@ def consistent(row: Row, labels: Labels) -> NDArray[np.bool_]:
     if reach * len(values) > _MOST:
         return found
     low, high = max(0, math.ceil(row.low) - shift), min(reach, math.floor(row.high) - shift)
-    before = [_widened(1, high - low)]  # a sum that is short by at most the window counts as one that fits
+    before = [_with(1, high - low, 1)]  # a sum that is short by at most the window counts as one that fits
     for size, step in zip(sizes, steps, strict=True):
         before.append(_with(before[-1], size, step))
     after = 1
@@ -77,11 +77,6 @@ def _with(sums: int, size: int, step: int) -> int:
         sums |= sums << (taken * step)
         size, some = size - taken, some * 2
     return sums
-
-
-def _widened(sums: int, window: int) -> int:
-    """Return the sums with 0 to ``window`` added."""
-    return _with(sums, window, 1)
 
 
 def _meet(before: int, after: int, total: int) -> bool:

@@ -60,6 +60,7 @@ class LogReport(AuditDecision):
         positive: Name of the positive class of two, of labels that were looked at.
         said: Classes and their totals as an outsider gave them.
         likely: What a search found that runs a user's own scorer.
+        left_out: Rows of the labels' file that are not Public.
     """
 
     ids: tuple[str, ...]
@@ -76,6 +77,7 @@ class LogReport(AuditDecision):
     positive: str = ""
     said: tuple[tuple[str, int], ...] = ()
     likely: Likely | None = None
+    left_out: int = 0
 
     @property
     def word(self) -> AuditWord:
@@ -153,6 +155,7 @@ def audited_log(
         decimals=(0, 0),
         outsider=truth is None or without_labels,
         positive=truth.classes[1] if truth is not None and len(truth.classes) == 2 else "",
+        left_out=0 if truth is None else truth.left_out,
     )
     hidden = counts == HIDDEN
     if hidden and not (scorer and truth is not None):
@@ -291,7 +294,7 @@ def answer(found: LogReport) -> Answer:
             stopped="nothing undoes what is published; no bound knows this scorer",
         )
     if found.answer is None or found.word is not AuditWord.LEAKS:
-        return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
+        return Answer(leaks=_nothing(found), stopped="nothing, for no leak was found")
     counts = {known: found.answer.count(known) for known in Known}
     claimed = f", {counts[Known.CLAIMED]} more by the solver only" if counts[Known.CLAIMED] else ""
     since = f", since submission {found.given[0].last + 1} at the latest" if found.given else ""
@@ -321,14 +324,19 @@ def _nothing(found: LogReport) -> str:
 
 def lines(found: LogReport) -> Iterator[str]:
     """Yield what was read, and how much of it is known of which submission."""
+    shown = " to ".join(map(str, dict.fromkeys(found.decimals)))
     who = "an outsider with the submissions" if found.outsider else "whoever holds the submissions"
     yield (
-        f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {_shown(found)} decimals; "
+        f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {shown} decimals; "
         f"known to {who}: all predictions, all scores, how many labels every class has"
+        + f"; {found.left_out} rows that are not Public (Usage) left out"
+        * (found.left_out > 0)
     )
     if found.outsider:
+        totals = ", ".join(f"{count} of class {name}" for name, count in found.said)
+        totals = f" ({totals})" if totals else ""
         yield (
-            f"no label was looked at: what is proved is so if metric, rounding and class totals{_totals(found)} are as "
+            f"no label was looked at: what is proved is so if metric, rounding and class totals{totals} are as "
             f"given and all {len(found.ids)} records are scored"
         )
     for at, why in found.suspects.items():
@@ -364,10 +372,6 @@ def _found(found: Likely, submissions: int) -> Iterator[str]:
     yield (f"  {found.calls} of {found.granted} simulations{few}; --simulations grants more, or fewer")
 
 
-def _totals(found: LogReport) -> str:
-    return f" ({', '.join(f'{count} of class {name}' for name, count in found.said)})" if found.said else ""
-
-
 def _named(found: LogReport, item: Given) -> str:
     last = f"{item.last + 1} ({found.submissions[item.last]})"
     if item.first == item.last:
@@ -380,11 +384,6 @@ def _guessed(found: VoteGuess) -> str:
     if found.point <= found.vote:
         return f"nearly determined: none; {vote}, and solving for them does no better"
     return f"nearly determined: solving for the labels is right on {100 * found.point:.1f} % of them; {vote}"
-
-
-def _shown(found: LogReport) -> str:
-    least, most = found.decimals
-    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def as_document(found: LogReport) -> Mapping[str, Any]:

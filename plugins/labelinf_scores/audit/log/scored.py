@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.encode import is_number
 from labelinf_scores.audit.log.certificate import Entry, Log, Row
-from labelinf_scores.audit.log.files import Labels, Submission, is_number, natural
+from labelinf_scores.audit.log.files import Labels, Submission, natural
 from labelinf_scores.metrics.readings import HARD, Released, ScoredMetric, Totals
 
 __all__ = ["DeclaredTotals", "ScoredLog", "board_of", "log_of", "together"]
@@ -94,7 +95,10 @@ def board_of(
         classes = labels.classes
         own = np.bincount(list(labels.of.values()), minlength=len(classes)).tolist()
     if scored is None or scored.columns:
-        _same_columns(submissions, classes)
+        orders = {item.columns for item in submissions}
+        if len(orders) > 1 and any(set(names) != set(classes) for names in orders):
+            told = "submissions differ in the names or the order of their columns"
+            raise InputError(f"{told}; call these as the classes.")
     rows = [_rows(item, ids, all_of_them=labels is None) for item in submissions]
     predictions = tuple(_numbers(item, own, classes, scored) for item, own in zip(submissions, rows, strict=True))
     truth = None if known is None else np.array([known[record] for record in ids], dtype=np.intp)
@@ -169,13 +173,6 @@ def _predicted(submissions: Sequence[Submission], said: DeclaredTotals, scored: 
             f"the totals, as in --counts cat=59,dog=71,eel=48."
         )
     return numbered
-
-
-def _same_columns(submissions: Sequence[Submission], classes: tuple[str, ...]) -> None:
-    """Refuse columns in several orders whose names do not say which class each is of."""
-    orders = {item.columns for item in submissions}
-    if len(orders) > 1 and any(set(names) != set(classes) for names in orders):
-        raise InputError("submissions differ in the names or the order of their columns; call these as the classes.")
 
 
 def _numbers(
@@ -304,13 +301,11 @@ def together(boards: Sequence[ScoredLog], logs: Sequence[Log]) -> Log:
 
 
 def _both(one: Entry, other: Entry) -> Entry:
-    check = None if one.check is None and other.check is None else functools.partial(_fits_both, one, other)
-    return Entry(rows=(*one.rows, *other.rows), check=check, shown=functools.partial(_both_show, one, other))
+    def shown(labels: NDArray[np.intp]) -> bool:
+        return all(item.shown is None or item.shown(labels) for item in (one, other))
 
+    def fits(labels: NDArray[np.intp]) -> bool:
+        return one.holds(labels) and other.holds(labels)
 
-def _both_show(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:
-    return all(item.shown is None or item.shown(labels) for item in (one, other))
-
-
-def _fits_both(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:
-    return one.holds(labels) and other.holds(labels)
+    check = None if one.check is None and other.check is None else fits
+    return Entry(rows=(*one.rows, *other.rows), check=check, shown=shown)

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.audit.log.certificate import Entry, Log, Row
+from labelinf_scores.audit.log.certificate import Log, Row
 
 __all__ = ["bits", "suspects"]
 
@@ -47,7 +47,7 @@ def suspects(log: Log, predictions: Sequence[Floats]) -> dict[int, str]:
     found: dict[int, str] = {}
     for at in _designed(predictions):
         found[at] = "is balanced against others more exactly than chance has it"
-    told = np.array([_told(item, log) for item in log.entries])
+    told = np.array([max((bits(row, log) for row in item.rows), default=0.0) for item in log.entries])
     middle = float(np.median(told)) if told.size else 0.0
     limit = middle + max(_MORE, _APART * float(np.median(np.abs(told - middle)))) if told.size >= _FEWEST else math.inf
     for at in np.flatnonzero(told > limit).tolist():
@@ -70,10 +70,6 @@ def bits(row: Row, log: Log) -> float:
     variance = float((centred**2 @ np.array(log.counts, dtype=np.float64)).sum()) / max(1, log.n_records - 1)
     length = max(float(row.high - row.low), 1.0)
     return max(0.0, math.log2(math.sqrt(2 * math.pi * math.e * variance) / length)) if variance > 0 else 0.0
-
-
-def _told(item: Entry, log: Log) -> float:
-    return max((bits(row, log) for row in item.rows), default=0.0)
 
 
 def _filled(predictions: Floats, log: Log) -> str:
