@@ -148,7 +148,7 @@ class Theory(ShownResult):
         from labelinf_core.report import words
 
         yield f"best blind guess: {words.percent(self.baseline)} %"
-        for item in sorted(self.ceilings, key=lambda ceiling: ceiling.accuracy):
+        for item in sorted(self.ceilings, key=lambda ceiling: ceiling.reached):
             yield f"{words.ceiling(item, self.baseline)}; {item.statement} ({item.conditions})"
         if not self.ceilings:
             yield "no ceiling is proved: all labels may come out"
@@ -162,8 +162,8 @@ class Theory(ShownResult):
         """Yield the ceilings beside the blind guess."""
         from labelinf_core.contracts.pictures import Picture, Series
 
-        told = sorted(self.ceilings, key=lambda ceiling: ceiling.accuracy)
-        heights = [self.baseline, *(ceiling.accuracy for ceiling in told)]
+        told = sorted(self.ceilings, key=lambda ceiling: ceiling.reached)
+        heights = [self.baseline, *(ceiling.reached for ceiling in told)]
         yield Picture(
             title="What no attack exceeds on average",
             x="statement",

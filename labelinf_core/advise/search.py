@@ -253,7 +253,7 @@ class Advisor(AdviceQuestion):
             enough = [item for item in _gains(self._theory(threat, notes)) if item.value <= self.target.points]
             return min(enough, key=lambda item: item.value, default=None)
         ceilings = [item for item in self._theory(threat, notes).ceilings if vouched or not item.vouched]
-        for ceiling in sorted(ceilings, key=lambda item: (item.accuracy, item.exact)):
+        for ceiling in sorted(ceilings, key=lambda item: (item.reached, item.exact)):
             if self.target.certified(threat, (ceiling,)):
                 return ceiling
         return None

@@ -100,7 +100,7 @@ class Target:
     def certified(self, threat: ThreatModel, ceilings: Iterable[Ceiling]) -> bool:
         """Whether what is proved reaches the target."""
         if self.accuracy is not None:
-            return any(ceiling.accuracy <= self.accuracy for ceiling in ceilings)
+            return any(ceiling.reached <= self.accuracy for ceiling in ceilings)
         if self.exact is not None:
             return any(ceiling.exact <= self.exact for ceiling in ceilings)
         if self.points is not None:

@@ -76,8 +76,8 @@ def _print_ceilings(implied: Implied, console: Console) -> None:
         table.add_column(name, justify="right")
     for name in ("conditions", "source"):
         table.add_column(name)
-    for item in sorted(implied.ceilings, key=lambda ceiling: ceiling.accuracy):
-        shown = (words.gain(item, implied.baseline), words.at_most(item.accuracy), words.at_most(item.exact))
+    for item in sorted(implied.ceilings, key=lambda ceiling: ceiling.reached):
+        shown = (words.gain(item, implied.baseline), words.at_most(item.reached), words.at_most(item.exact))
         table.add_row(*shown, item.conditions, item.statement)
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
 

@@ -168,7 +168,7 @@ def row(result: CellResult) -> dict[str, Any]:
     """Return a cell as one row of a table, with every figure: who publishes it coarsens the cell first."""
     cell, promise = result.cell, result.implied.promise
     status, message = result.failure or (Status.OK, "")
-    ceiling = min(result.implied.ceilings, key=lambda item: item.accuracy, default=None)
+    ceiling = min(result.implied.ceilings, key=lambda item: item.reached, default=None)
     return {
         "cell": cell.id,
         "channel": cell.channel,
@@ -184,7 +184,7 @@ def row(result: CellResult) -> dict[str, Any]:
         "noise_survived": promise.survives if promise else "",
         "noise_present": promise.present if promise else "",
         "promise": promise.statement if promise else "",
-        "ceiling": ceiling.accuracy if ceiling else "",
+        "ceiling": ceiling.reached if ceiling else "",
         "ceiling_source": ceiling.statement if ceiling else "",
         "verdict": result.verdict.value,
         "message": message,

@@ -103,7 +103,7 @@ def _implied(result: CellResult) -> dict[str, str]:
     return {
         "noise\nneeded": f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else "",
         "noise\npresent": words.number(promise.present) if promise else "",
-        "ceiling\n%": words.at_most(ceiling.accuracy) if ceiling else "",
+        "ceiling\n%": words.at_most(ceiling.reached) if ceiling else "",
     }
 
 
@@ -128,4 +128,4 @@ def _narrow(theory: dict[str, str]) -> str:
 
 
 def _lowest(ceilings: Iterable[Ceiling]) -> Ceiling | None:
-    return min(ceilings, key=lambda item: item.accuracy, default=None)
+    return min(ceilings, key=lambda item: item.reached, default=None)

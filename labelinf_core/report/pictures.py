@@ -132,7 +132,7 @@ def _observed(points: Points, *, joined: bool, words: tuple[str, ...] = ()) -> S
 
 def _ceilings(points: Points, *, joined: bool) -> Iterator[Series]:
     lowest = [
-        (x, min((c.accuracy for cell in cells for c in cell.implied.ceilings), default=1.0)) for x, cells in points
+        (x, min((c.reached for cell in cells for c in cell.implied.ceilings), default=1.0)) for x, cells in points
     ]
     if proved := tuple((x, 100 * value) for x, value in lowest if value < 1):
         yield Series(name="ceiling, proved", points=proved, bound=True, line=joined)

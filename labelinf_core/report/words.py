@@ -121,7 +121,7 @@ def at_most(proportion: float) -> str:
 
 def gain(item: Ceiling, blind: float) -> str:
     """Write by how many points a ceiling lies above the best blind guess, rounded up, never below 0."""
-    return f"{_tenths(max(0.0, item.accuracy - blind)):.1f}"
+    return f"{_tenths(max(0.0, item.reached - blind)):.1f}"
 
 
 def _tenths(proportion: float) -> float:
@@ -164,7 +164,7 @@ def _proved(result: CellResult) -> str:
     """Write the ceiling where it makes the verdict."""
     if result.ceiling is None or result.verdict not in (Verdict.HELD_CERTIFIED, Verdict.HELD_PARTLY):
         return ""
-    return f"{'≤' if _writes('≤') else '<='}{at_most(result.ceiling.accuracy)} "
+    return f"{'≤' if _writes('≤') else '<='}{at_most(result.ceiling.reached)} "
 
 
 def sign(verdict: Verdict) -> str:
@@ -190,7 +190,7 @@ def incomplete(results: Results) -> str:
 
 def ceiling(item: Ceiling, blind: float) -> str:
     """Write a ceiling as what it is: points over the best blind guess, on average, under its conditions."""
-    points, most = gain(item, blind), at_most(item.accuracy)
+    points, most = gain(item, blind), at_most(item.reached)
     return f"on average {points} points over the best blind guess at most ({most} % of labels)"
 
 
@@ -231,9 +231,9 @@ def contradiction(result: CellResult) -> str:
         return ""
     recovered, complete = percent(result.accuracy.value), percent(result.exact.value)
     clauses = [
-        f"{item.statement} allows at most {at_most(item.accuracy)} % and {at_most(item.exact)} % ({item.conditions})"
+        f"{item.statement} allows at most {at_most(item.reached)} % and {at_most(item.exact)} % ({item.conditions})"
         for item in result.implied.ceilings
-        if result.accuracy.value > item.accuracy or result.exact.value > item.exact
+        if result.accuracy.value > item.reached or result.exact.value > item.exact
     ]
     promise = result.implied.promise
     if promise is not None and promise.stated and result.exact.value < 1:

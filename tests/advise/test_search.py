@@ -18,12 +18,14 @@ from labelinf_core.advise.search import Advice, Advisor, smallest
 from labelinf_core.advise.target import Target
 from labelinf_core.cli import main
 from labelinf_core.cli.advise import attack_list
-from labelinf_core.contracts.components import Bound, Guess, LabelSet, TunableParameter
+from labelinf_core.contracts.components import Bound, Guess, LabelSet, Setting, TunableParameter
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
+from labelinf_core.report import words
 from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -434,7 +436,7 @@ def test_the_setting_that_is_proved_enough_is_played_itself() -> None:
 
 def test_a_setting_that_is_proved_enough_is_enough_though_few_games_went_beyond() -> None:
     flood = TunableParameter(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=1e3)
-    lucky = advisor(32, 32, "70%", ("hadamard",), trials=1)
+    lucky = advisor(32, 32, "70%", ("hadamard",), trials=1, seed=9)
     proved = lucky.advise(flood).certified
 
     assert proved is not None
@@ -442,3 +444,27 @@ def test_a_setting_that_is_proved_enough_is_enough_though_few_games_went_beyond(
         flood.spec(proved)
     )  # in a single game the attack had more than its mean
     assert lucky.advise(flood).forced == proved
+
+
+def test_a_ceiling_holds_for_whoever_knows_the_class_counts() -> None:
+    """Twelve labels, three ones, epsilon .9: 75.84 % come out of randomised response, where 75 % was certified."""
+    kept = 1 / (1 + np.exp(-0.9))
+    orders = np.array([np.isin(np.arange(12), ones) for ones in itertools.combinations(range(12), 3)])
+    answers = np.array(list(itertools.product((False, True), repeat=12)))
+    same = (orders[:, None] == answers).sum(axis=2)
+    likely = kept**same * (1 - kept) ** (12 - same) / len(orders)
+    one = orders.T.astype(float) @ likely
+    best = np.maximum(one, likely.sum(axis=0) - one).sum() / 12
+    assert best == pytest.approx(0.7584, abs=1e-4)
+
+    told = "randomised-response(epsilon=0.9)"
+    data = BUILDER.build(Kind.LABELS, "made(n_records=12, n_classes=2, seed=0)", "test").load()
+    data = attrs.evolve(data, labels=np.repeat([0, 1], [9, 3]))
+    threat = BUILDER.build(Kind.CHANNEL, "score", "test").threat(
+        Setting(data=data, defences=(BUILDER.build(Kind.DEFENCE, told, "test"),))
+    )
+    found = theory(BUILDER, "score", threat)
+    lowest = min(found.ceilings, key=lambda item: item.reached)
+    assert lowest.accuracy < best <= lowest.reached
+    assert not Target.parse(f"{100 * best - 0.1:.4f}%").certified(threat, found.ceilings)
+    assert words.ceiling(lowest, 0.75).endswith(f"({words.at_most(lowest.reached)} % of labels)")

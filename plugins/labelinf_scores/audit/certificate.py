@@ -185,7 +185,7 @@ def _where(threat: ThreatModel) -> str:
 def _proof(implied: Implied, threat: ThreatModel, target: Target) -> Ceiling | None:
     """Return the ceiling that reaches a target, for those who know no more than class shares and those who do."""
     ours = [ceiling for ceiling in implied.ceilings if not ceiling.vouched]
-    for ceiling in sorted(ours, key=lambda item: (item.accuracy, item.exact)):
+    for ceiling in sorted(ours, key=lambda item: (item.reached, item.exact)):
         if target.certified(threat, (ceiling,)):
             gain = _gain(implied, ceiling, threat.baseline)
             if target.accuracy is None or (gain is not None and gain <= target.accuracy - target.blind):
@@ -197,6 +197,6 @@ def _gain(implied: Implied, ceiling: Ceiling, blind: float) -> float | None:
     """Return the larger of what is gained over class shares, and over any better model that was there before."""
     limits = [item for item in implied.bounds if item.quantity == "gain" and not item.vouched]
     gains = [item.value for item in limits if item.direction is Direction.CEILING]
-    if not gains or ceiling.accuracy >= 1:
+    if not gains or ceiling.reached >= 1:
         return None
     return max(min(gains), ceiling.reached - blind)

@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
-_COUNTS = "exactly known class counts are worth more, and the alarm allows for it: "
+_COUNTS = "class counts exactly known, which is allowed for: "
 _COUNTS_OF = (
     "what changing two labels is worth at most, or (K - 1) / (4 sqrt(N))",
     "what changing two groups is worth at most, or (K - 1) / (4 sqrt(G)) of G groups, all of one size and kind",
@@ -30,12 +30,17 @@ _COUNTS_OF = (
 EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, in whole numbers, independently"
 
 
-def independent(threat: ThreatModel) -> str:
-    """Say under which conditions a ceiling for one record holds for all of them."""
+def independent(threat: ThreatModel, *, counted: bool = True) -> str:
+    """Say under which conditions a ceiling for one record holds for all of them.
+
+    Args:
+        threat: What is known of the labels.
+        counted: Whether what known class counts are worth is allowed for.
+    """
     boards = (threat.members or (threat,)) if isinstance(threat, ScoreThreat) else ()
     some = any(not board.facts.loss.always_scored for board in boards)
     scored = "of all labels that have a score, those in which every class is there; " if some else ""
-    counts = _COUNTS + _COUNTS_OF[min(len(threat.groups), 2)]
+    counts = _COUNTS + _COUNTS_OF[min(len(threat.groups), 2)] if counted else "class counts are not exactly known"
     return f"{scored}{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {counts}"
 
 

@@ -14,9 +14,9 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
-from labelinf_scores.bounds.common import independent, score_threat
+from labelinf_scores.bounds.common import UNRELATED, score_threat
 from labelinf_scores.bounds.entropy import gaussian_bits, label_bits, told_accuracy
-from labelinf_scores.bounds.groups import effective, grouped_accuracy
+from labelinf_scores.bounds.groups import effective, grouped_accuracy, said
 
 __all__ = ["GaussianCapacity"]
 
@@ -55,7 +55,8 @@ class GaussianCapacity(Bound):
                 else told_accuracy(bits=bits, prior=facts.prior, n_records=facts.n_records),
                 exact=grouped_accuracy(facts, bits) if facts.groups else min(1.0, (bits + 1) / entropy),
                 statement="labelinf theory, capacity of Gaussian noise",
-                conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; {independent(facts)}",
+                conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; class counts known; "
+                f"{UNRELATED}; {said(facts)}",
             ),
         )
 

@@ -39,11 +39,11 @@ class LabelDp(Bound):
         if math.isinf(epsilon):
             return ()
         against = functools.partial(_moved, epsilon, delta, prior)
-        accuracy = on_average(threat, against)
-        exact, game = accuracy, None  # with probability delta everything may be told at once
+        accuracy, allowance = on_average(threat, against), counts_allowance(threat, against)
+        exact, game = min(1.0, accuracy + allowance), None  # with probability delta everything may be told at once
         if delta == 0 and not threat.groups:
             known = counts_probability(prior, threat.n_records)
-            exact = min(accuracy, pure_exact(epsilon, prior, threat.n_records) / known)
+            exact = min(exact, pure_exact(epsilon, prior, threat.n_records) / known)
             game = PerGame(share=likeliest(epsilon, max(prior)), bits=counts_bits(prior, threat.n_records))
         return (
             Ceiling(
@@ -52,7 +52,7 @@ class LabelDp(Bound):
                 statement="labelinf theory, label-DP ceilings",
                 conditions=f"label-DP with epsilon = {epsilon:.4g}, delta = {delta:.4g} in all; {independent(threat)}",
                 game=game,
-                allowance=counts_allowance(threat, against),
+                allowance=allowance,
             ),
         )
 

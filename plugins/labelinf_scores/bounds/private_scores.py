@@ -51,13 +51,13 @@ class PrivateScores(Bound):
     def _ceilings(self, facts: ScoreThreat, queries: int) -> Iterator[Ceiling]:
         for title, profile in profiles(facts, queries):
             against = functools.partial(_against, profile, facts.prior)
-            reached = on_average(facts, against)
+            reached, allowance = on_average(facts, against), counts_allowance(facts, against)
             yield Ceiling(
                 accuracy=reached,
-                exact=reached,
+                exact=min(1.0, reached + allowance),
                 statement="labelinf theory, noise over the query budget",
                 conditions=f"{title}, {queries} queries; {independent(facts)}; {EXACT_NOISE}",
-                allowance=counts_allowance(facts, against),
+                allowance=allowance,
             )
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
@@ -103,7 +103,7 @@ def _gaussian_needed(facts: ScoreThreat, queries: int, target: float) -> BoundVa
         quantity="noise",
         value=_largest(facts) * facts.shift * math.sqrt(queries) / mu,
         formula="s = m L sqrt(q) / (N mu), m records in the largest group; two equal classes: mu = 2 Phi^-1(a)",
-        conditions=f"standard deviation, {queries} adaptive queries; {independent(facts)}",
+        conditions=f"standard deviation, {queries} adaptive queries; {independent(facts, counted=False)}",
         statement="Dong, Roth and Su, JRSS B 2022, Corollary 3.3; labelinf theory, Gaussian noise",
     )
 
@@ -117,7 +117,7 @@ def _laplace_needed(facts: ScoreThreat, queries: int, target: float) -> BoundVal
         if math.isfinite(facts.span)
         else math.inf,
         formula="b = m L / (N eps0), m records in the largest group, eps0 from the product of q Laplace pairs",
-        conditions=f"scale b, {queries} adaptive queries; {independent(facts)}",
+        conditions=f"scale b, {queries} adaptive queries; {independent(facts, counted=False)}",
         statement="Dwork et al., TCC 2006, Proposition 1; labelinf theory, Laplace noise",
     )
 
