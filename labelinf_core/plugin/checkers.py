@@ -37,7 +37,7 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
             return checker.check(asked)
     if not (asked.path.exists() or ":" in asked.thing):
         raise InputError(f"{asked.thing} is not there.")
-    known = "; ".join(command.summary for command in commands)
+    known = "; ".join([*(command.summary for command in commands), "labelinf audit --help lists what else is audited"])
     if asked.path.suffix == ".py" and (names := ", ".join(functions_in(asked.path))):
         known = f"which of {names} is meant? Name it, as in {asked.path}:FUNCTION; a client needs --model"
     raise InputError(f"{asked.thing} is none of what can be checked: {known}.{''.join(faults)}{host.left_out}")

@@ -18,7 +18,6 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.game import labels_spec
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.specs import Spec
-from labelinf_core.specs.own_code import own_function
 from labelinf_guard.deployment import deployed_board
 from labelinf_guard.remedy import BoardRemedy
 from labelinf_scores.audit.grader_command import lines as grader_lines
@@ -28,7 +27,8 @@ from labelinf_scores.audit.words import answer
 from labelinf_scores.commands import lines
 from labelinf_scores.game.grader_folders import found_grader, found_tables
 from labelinf_scores.game.host_tables import private_columns, read_table
-from labelinf_scores.game.signatures import ArgumentForm, ArgumentRole, roles_of, signature_of
+from labelinf_scores.game.scorers import ImportedScorer, is_own
+from labelinf_scores.game.signatures import ArgumentForm, ArgumentRole, roles_of
 from labelinf_scores.game.solution import Solution
 
 __all__ = ["BoardCheck"]
@@ -64,7 +64,8 @@ class BoardCheck:
                 f"{asked.thing} is a scoring function: name the table with the private labels after it, as in "
                 f"labelinf check {asked.thing} solution.csv."
             )
-        scorer = the_function(asked, _scores) if asked.path.suffix == ".py" else asked.thing
+        program = asked.thing.startswith(_PROGRAMS)
+        scorer = the_function(asked, _scores) if asked.path.suffix == ".py" and not program else asked.thing
         data, whole = _labels(asked), _labels(asked, whole=True)
         gain, queries = asked.given["gain"], asked.given.get("queries", 0)
         named = _named(asked, scorer, whole)
@@ -109,11 +110,10 @@ def _labels(asked: CheckQuestion, *, whole: bool = False) -> LabelSet:
 
 def _named(asked: CheckQuestion, scorer: str, whole: LabelSet) -> str:
     """Return a scorer's name; of one that takes tables with what the host's call labels."""
-    if "@" in scorer or (not asked.function and asked.path.suffix != ".py"):
+    own = "@" not in scorer and not scorer.startswith(_PROGRAMS) and is_own(scorer)
+    if not own or ArgumentForm.FRAMES.value not in ImportedScorer.load(scorer).called:
         return scorer
-    form = signature_of(own_function(scorer, "scorer")).form
-    label = Solution.read(asked.table, asked.column, whole).label
-    return f"{scorer}@{label}" if form is ArgumentForm.FRAMES else scorer
+    return f"{scorer}@{Solution.read(asked.table, asked.column, whole).label}"
 
 
 def _may_score(needed: tuple[str, ...]) -> bool:

@@ -38,6 +38,20 @@ def test_the_example_gives_up_its_labels_as_the_page_says() -> None:
     assert quoted in said
     assert quoted in (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")
     assert "called as (submission: predictions, answers: labels) as data frames" in said
+    assert "stopped by a guarded board, whatever the function is" in said
+    assert f"next: labelinf check {EXAMPLE}/grade.py:grade {EXAMPLE}/private/test.csv --column insult" in said
+
+
+@pytest.mark.long
+def test_the_folder_itself_is_checked_and_its_board_begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its few labels leave no useful board at five points, and one at a larger gain."""
+    monkeypatch.chdir(folder.parent)
+    run = CliRunner().invoke(main, ["check", "task", "--queries", "8", "--gain", "30%", "--deploy", "kept"])
+    said = " ".join(run.output.split())
+    assert run.exit_code == 1, run.output
+    assert "leaks yes: " in said
+    assert "next labelinf guard serve kept/board.toml" in said
+    assert 'label = "insult"' in Path("kept/board.toml").read_text()
 
 
 @pytest.mark.long
