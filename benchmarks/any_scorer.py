@@ -8,9 +8,8 @@
 
 Settings of the attack are chosen on the development sets; what is printed anywhere comes from the held-out sets, which
 share no seed with them. The list (``benchmarks/scorers``) was fixed before the attack was written. Host and attack are
-handed a function without a name. *Right* is over all scored labels; a label that was not read counts as wrong, and so
-does a real target that is a hundredth of the interquartile range off. *False*
-counts the sets in which something was wrong though a replay of all answers and the verifying queries found nothing.
+handed a function without a name. *Right* is over all scored labels: not what was not read, nor a real target that is a
+hundredth of the interquartile range off. *False* counts the sets in which something was wrong, and all checks passed.
 """
 
 from __future__ import annotations

@@ -31,12 +31,7 @@ EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, i
 
 
 def independent(threat: ThreatModel, *, counted: bool = True) -> str:
-    """Say under which conditions a ceiling for one record holds for all of them.
-
-    Args:
-        threat: What is known of the labels.
-        counted: Whether what known class counts are worth is allowed for.
-    """
+    """Say when a ceiling for one record holds for all, and whether what known class counts are worth is in it."""
     boards = (threat.members or (threat,)) if isinstance(threat, ScoreThreat) else ()
     some = any(not board.facts.loss.always_scored for board in boards)
     scored = "of all labels that have a score, those in which every class is there; " if some else ""

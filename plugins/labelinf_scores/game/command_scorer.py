@@ -15,7 +15,7 @@ import math
 import os
 import shlex
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -23,9 +23,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.worker import Aside
-
-if TYPE_CHECKING:
-    from labelinf_scores.game.scoring import Query, ScorerFacts
+from labelinf_scores.game.scoring import Query, ScorerFacts
 
 __all__ = ["CommandScorer"]
 
