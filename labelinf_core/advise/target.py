@@ -86,16 +86,13 @@ class Target:
 
     def __str__(self) -> str:
         if self.accuracy is not None:
-            points = 100 * (self.accuracy - self.blind)
-            return (
-                f"attackers guess at most {self.accuracy:.1%}, {points:.1f} points over the best blind guess "
-                f"({self.blind:.1%})"
-            )
+            said = f"attackers guess at most {self.accuracy:.1%}, {100 * (self.accuracy - self.blind):.1f} points"
+            return f"{said} over the best blind guess ({self.blind:.1%})"
         if self.points is not None:
             return f"at most {100 * self.points:.1f} points over a perfect model, right on {self.blind:.1%} as assumed"
         if self.exact is not None:
             return f"all labels recovered in at most {self.exact:.0%} of games"
-        return f"label-DP with epsilon <= {self.epsilon:g} over the whole game"
+        return f"label-DP with epsilon <= {self.epsilon:g} of a record, or a group, over the whole game"
 
     def certified(self, threat: ThreatModel, ceilings: Iterable[Ceiling]) -> bool:
         """Whether what is proved reaches the target."""
@@ -105,7 +102,8 @@ class Target:
             return any(ceiling.exact <= self.exact for ceiling in ceilings)
         if self.points is not None:
             return False
-        return threat.label_delta == 0 and threat.label_epsilon <= (self.epsilon or 0.0)
+        together = max((size for size, _ in threat.groups), default=1)  # labels of one patient are protected as one
+        return threat.label_delta == 0 and together * threat.label_epsilon <= (self.epsilon or 0.0)
 
     @property
     def most(self) -> float:

@@ -468,3 +468,15 @@ def test_a_ceiling_holds_for_whoever_knows_the_class_counts() -> None:
     assert lowest.accuracy < best <= lowest.reached
     assert not Target.parse(f"{100 * best - 0.1:.4f}%").certified(threat, found.ceilings)
     assert words.ceiling(lowest, 0.75).endswith(f"({words.at_most(lowest.reached)} % of labels)")
+
+
+def test_an_epsilon_is_of_all_labels_of_a_group() -> None:
+    """Four labels of one patient that are one label tell it four times."""
+    data = BUILDER.build(Kind.LABELS, "made(n_records=40, n_classes=2, seed=0)", "test").load()
+    stages = (BUILDER.build(Kind.DEFENCE, "randomised-response(epsilon=0.5)", "test"),)
+    channel = BUILDER.build(Kind.CHANNEL, "score", "test")
+    patients = attrs.evolve(data, groups=np.arange(40) // 4)
+    alone, grouped = (channel.threat(Setting(data=each, defences=stages)) for each in (data, patients))
+    assert Target.parse("epsilon<=0.5").certified(alone, ())
+    assert not Target.parse("epsilon<=1.99").certified(grouped, ())
+    assert Target.parse("epsilon<=2").certified(grouped, ())
