@@ -10,15 +10,13 @@ al., ICLR 2024, Section 3.4, claims it for all analytical recovery).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.game.networks import Layer, softmax
 from labelinf_gradients.recovery.factor import factor
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["from_hidden_bias", "from_last_bias"]
 

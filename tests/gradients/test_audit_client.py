@@ -346,7 +346,7 @@ def test_saved_batches_in_a_half_are_no_single_records(name: str) -> None:
     alone, batches = ([sent(row, share) for row in range(20)] for share in (0.0, 0.02))
 
     assert audit_saved(alone, None, network, FORMATS[name]).certain > 10
-    assert audit_saved(alone, None, network, FORMATS[name]).assumes == "every update is of one record"
+    assert audit_saved(alone, None, network, FORMATS[name]).assumes.startswith("every update is of one record")
     assert audit_saved(batches, None, network, FORMATS[name]).certain == 0
 
 

@@ -7,18 +7,16 @@ others, which fails when only two entries are not zero (Wang et al., ICLR 2024, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_gradients.attacks.common import one_sample_each
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.factor import factor
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Idlg", "odd_one_out"]
 

@@ -161,7 +161,17 @@ def _control_lines(found: ClientAudit) -> list[str]:
 
 
 def _of_saved(saved: Saved) -> Answer:
-    if saved.contradicted:
+    if not saved.solvable:
+        leaks = (
+            "NOT SUPPORTED: the file holds no last layer that learns, nor its bias or adapter. What else is sent gives "
+            "labels away to who runs the client: audit its code"
+        )
+    elif saved.tokens > 0:
+        leaks = (
+            f"{saved.tokens} tokens are labels, in {saved.certain} of {saved.n_updates} updates; of {saved.counts} of "
+            "them it is known how often"
+        )
+    elif saved.contradicted:
         leaks = (
             "INCONCLUSIVE: nothing is determined: the updates fit other labels than the given ones (the client does "
             "not train on these, or the file's order differs)"
@@ -176,6 +186,12 @@ def _of_saved(saved: Saved) -> Answer:
 
 def _saved_lines(saved: Saved) -> list[str]:
     what = "gradients up to a factor" if saved.scaled else "gradients"
+    if saved.tokens >= 0:
+        lines = [
+            f"what it is   {saved.n_updates} updates of a language model; tied weights tell inputs with the labels"
+        ]
+        right = f"right        all label tokens of {saved.correct} updates, by those in the file"
+        return [*lines, right] if saved.correct >= 0 else lines
     lines = [f"what it is   {saved.n_updates} updates, read as {what} of one record each"]
     if saved.correct >= 0:
         lines.append(f"right        {saved.correct} of {saved.n_updates} classes, by the labels in the file")

@@ -7,15 +7,13 @@ batch. Stand them beside the uniform guess: it already overlaps with 85 % of a b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog, nnls
 
 from labelinf_gradients.game.networks import Layer, softmax
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "by_dictionary",

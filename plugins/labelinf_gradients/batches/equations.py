@@ -10,15 +10,13 @@ the rank and a misfit; the derivatives say how much such an error moves a featur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.game.networks import softmax
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["ITERATIONS", "SOLVED", "BatchEquations"]
 

@@ -11,18 +11,16 @@ Related: SPEAR (Dimitrov et al., 2024) is exact through the sparsity of hidden R
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError, UnfitError
 from labelinf_gradients.batches.polish import explained_by, polished
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace, descend
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["recover_batch"]
 

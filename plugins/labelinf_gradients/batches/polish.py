@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.batches.equations import SOLVED, BatchEquations
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.recovery.evidence import LUCK, apart, chance
 from labelinf_gradients.recovery.problem import FAINT
 from labelinf_gradients.recovery.tensors import precision_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["explained_by", "polished"]
 

@@ -9,13 +9,9 @@ largest of ``P(n_k >= j)``, the best guess of a multiset with these marginals (l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["best_counts", "posterior_counts"]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.evidence import LEVEL
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Batch"]
 

@@ -12,15 +12,13 @@ separate (labelinf theory, batches; one sample is the exact solver's problem).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.game.networks import softmax
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Subspace", "descend"]
 

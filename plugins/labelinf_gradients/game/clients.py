@@ -6,10 +6,11 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet, of_channel
@@ -24,9 +25,6 @@ from labelinf_gradients.game.gradient import (
 )
 from labelinf_gradients.game.networks import Activation, Network, Perceptron
 from labelinf_gradients.recovery.tensors import rounded_to
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Client", "Federation", "Samples", "needed", "scaled", "train"]
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["Activation", "Layer", "Network", "Perceptron", "softmax"]
 

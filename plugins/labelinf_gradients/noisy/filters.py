@@ -6,14 +6,12 @@ better the direction is known, the more noise it takes to hide the label (labeli
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.factor import principal
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["filtered", "likeliest_mixtures", "principal_directions"]
 

@@ -17,13 +17,15 @@ gradients are noisy the likeliest label and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_gradients.game.networks import Activation, softmax
+from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
 from labelinf_gradients.recovery.factor import principal
@@ -31,13 +33,6 @@ from labelinf_gradients.recovery.patterns import patterns_for
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from labelinf_gradients.game.networks import Perceptron
 
 __all__ = ["Reconstruction", "reconstruct", "reconstruct_noisy"]
 

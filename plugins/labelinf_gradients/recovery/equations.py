@@ -13,13 +13,9 @@ Starting points. To the left nothing solves below ``tau = A`` (probabilities are
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["Equations", "roots"]
 

@@ -25,19 +25,15 @@ than :func:`blur` and a rounding of the entries, of which averaging may leave so
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from labelinf_gradients.recovery.problem import outside
+from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.problem import Misfit, Problem, outside
 from labelinf_gradients.recovery.results import FLOAT32, GradientPrecision
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.problem import Misfit, Problem
 
 __all__ = ["LEVEL", "LUCK", "apart", "blur", "chance", "drift", "widths_of"]
 

@@ -18,10 +18,11 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.recovery.answers import FIELDS, Answers, widened
@@ -34,9 +35,6 @@ from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import FLOAT64, GradientPrecision, Recovery, RecoveryStatus
 from labelinf_gradients.recovery.scaled import solve_scaled
 from labelinf_gradients.recovery.tensors import as_array, precision_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["recover", "solve"]
 
