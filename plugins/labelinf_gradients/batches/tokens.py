@@ -74,8 +74,7 @@ def token_labels(
         weights: Of that layer, shape ``(V, d)``.
         bias_gradient: Of its bias, shape ``(V,)``, if it has one.
         places: N, those with a label; 0: not known.
-        tied: Whether the embedding has the same weights: then the set is one of labels and inputs, without counts,
-            unless a bias, which no embedding has, tells both.
+        tied: Whether the embedding has the same weights: without a bias the set is then one of labels and inputs.
     """
     if bias_gradient is not None and places:
         return _proved(bias_gradient.astype(np.float64), places)
