@@ -122,9 +122,8 @@ def audit_saved(
         tries.append((explained, found, scaled_))
     explained, best, scaled_ = max(tries, key=lambda item: item[0])
     unique = np.array([status is RecoveryStatus.UNIQUE for status in best.status], dtype=bool)
-    several = np.array([status is RecoveryStatus.AMBIGUOUS for status in best.status], dtype=bool)
-    if not explained:  # as of an adapter: the layer that it is added to is nowhere in it
-        several[:] = True
+    # Of an adapter nothing is explained: the layer that it is added to is nowhere in it.
+    several = np.array([not explained or status is RecoveryStatus.AMBIGUOUS for status in best.status], dtype=bool)
     rows = np.where(several, _odd_rows(gradients), -1)
     silent = sum(status is RecoveryStatus.NO_INFORMATION for status in best.status)
     listed = max(0, explained - int((unique | (rows >= 0)).sum()) - silent)

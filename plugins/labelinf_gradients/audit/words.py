@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.report.words import at_most
-from labelinf_gradients.audit.client import ClientAudit
+from labelinf_gradients.audit.client import DELTA, ClientAudit
 from labelinf_gradients.audit.saved import Saved
 from labelinf_gradients.defences.clipping import ClippedGaussian
 
@@ -154,6 +154,8 @@ def _control_lines(found: ClientAudit) -> list[str]:
         f"control      with labels drawn at random instead, {control.given} of {n} of those come out, and "
         f"{control.own} of {n} of the records' own classes"
     ]
+    if control.epsilon:
+        lines.append(f"             so an update has no label-DP of epsilon {control.epsilon:.2f}, delta {DELTA:g}")
     if control.by_records:
         whatever = "whatever their labels" if control.by_labels else "and labels alone do not come out"
         lines.append(f"             so records give their classes away, {whatever}: features have to be hidden too")

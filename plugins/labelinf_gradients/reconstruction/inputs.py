@@ -81,7 +81,7 @@ def reconstruct(
         nonnegative=network.nonnegative,
         precision=precision,
     )
-    errors = softmax(found.features @ classifier.weights.T.astype(np.float64) + _offsets(network)) - found.labels
+    errors = softmax(classifier(found.features)) - found.labels
     inputs = inputs_by_recursion(network, releases, found.features, errors)
     determined = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     return Reconstruction(inputs=inputs, labels=found.labels, determined=determined)
@@ -111,11 +111,6 @@ def reconstruct_noisy(network: Perceptron, releases: Mapping[str, NDArray[Any]],
     labels = softmax(features @ weights.T) - parts.column / scales[:, None]
     inputs = inputs_by_singular_chain(network, releases, features)
     return Reconstruction(inputs=inputs, labels=labels, determined=np.zeros(len(labels), dtype=bool))
-
-
-def _offsets(network: Perceptron) -> NDArray[np.float64]:
-    bias = network.classifier.bias
-    return np.zeros(len(network.classifier.weights)) if bias is None else bias.astype(np.float64)
 
 
 def _last_layer(network: Perceptron, releases: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
