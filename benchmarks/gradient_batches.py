@@ -24,9 +24,10 @@ import functools
 import math
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Setting
 from labelinf_data.bundled import BreastCancer, Digits
@@ -34,17 +35,13 @@ from labelinf_gradients.attacks.counts import Dictionary, Ilrg, Llg, Moments, Rl
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
 from labelinf_gradients.batches.instances import recover_batch
+from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.finite_pool import best_overlap
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import train
 from labelinf_gradients.game.effects import Batched
 from labelinf_gradients.game.gradient import GradientAttack, GradientThreat
 from labelinf_gradients.game.networks import Perceptron
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_gradients.batches.result import Batch
 
 COUNTS: dict[str, GradientAttack] = {
     "uniform": UniformGuess(),

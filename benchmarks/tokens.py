@@ -7,6 +7,10 @@ Usage::
 Tokens are drawn uniformly, or by Zipf's law (exponent 1.3) so that many repeat. A row says whether the set is right, of
 how many of its tokens the count is known and whether all are within their intervals, whether the states came out,
 the processor time of the attack alone, and the most memory that the process had until then, the model's own included.
+
+The last line is the subspace test of DAGER (Petrov et al., NeurIPS 2024) in kind, on a text of distinct tokens: which
+embedding lies in the span of the first attention's gradient, place by place. It tells the order, which a head does not.
+Batches of texts are its second step, and that of its successors (SOMP, TIGER, 2026): not played.
 """
 
 from __future__ import annotations
@@ -70,10 +74,30 @@ def row(texts: int, kind: str, law: str) -> str:
     return f"| {texts} | {kind} | {law} | {right} | {told if same else '-'} | {states} | {spent:.1f} | {memory:.1f} |"
 
 
+def dager() -> str:
+    torch.manual_seed(0)
+    model, tokens = Causal(bias=False, tied=False), torch.randperm(_VOCABULARY)[None, : _PLACES + 1]
+    loss = nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+    first = model.body.layers[0]
+    whole, own = torch.autograd.grad(loss, [model.head.weight, first.self_attn.in_proj_weight])
+    begun = time.process_time()
+    found = token_labels(whole.numpy(), model.head.weight.detach().numpy())
+    told = time.process_time() - begun
+    _, values, right = torch.linalg.svd(own, full_matrices=False)
+    basis, seen = right[values > 1e-5 * values[0]], 0
+    for at in range(_PLACES):
+        entering = first.norm1((model.embed.weight + model.place[at]).detach()).detach()
+        inside = (entering @ basis.T).norm(dim=1) > 0.999 * entering.norm(dim=1)
+        seen += inside.nonzero().flatten().tolist() == [int(tokens[0, at])]
+    head, spent = len(np.intersect1d(found.tokens, tokens[0, 1:])), time.process_time() - begun - told
+    return f"head: {head} of {_PLACES} tokens in {told:.1f} s; attention: {seen} with their places in {spent:.1f} s"
+
+
 def main() -> int:
     print("| texts | head | tokens | set | counts known | states | CPU s | GiB |\n" + "|---" * 8 + "|")
     for texts, kind, law in itertools.product((1, 4), ("no bias", "bias", "tied"), ("uniform", "Zipf")):
         print(row(texts, kind, law), flush=True)
+    print(dager())
     return 0
 
 

@@ -143,8 +143,8 @@ def audit_client(
     Args:
         y: Labels of the records, shape ``(n_records,)``; where there are as many saved updates, those behind them.
         client: Called as ``client(module, x, labels)``: it returns its update, a gradient, a change of the parameters
-            or the trained module, by name or in their order. Or its name, ``"module:function"``; or updates that were
-            saved, a mapping or a file with an array for every parameter, one update of one record along its first axis.
+            or the trained module, by name or in order. Or its name, ``"module:function"``; or a mapping or a file with
+            an array for every parameter, one update of one record (a language model's: of texts) along the first axis.
         model: Makes the module: ``model(n_inputs, n_classes)``, a torch module or the arrays of a perceptron; or its
             name.
         features: Of the records, shape ``(n_records, n_features)``.

@@ -27,6 +27,7 @@ from labelinf_gradients.audit.game import Together, guessed
 from labelinf_gradients.audit.saved import audit_saved
 from labelinf_gradients.audit.scale import UpdateScale
 from labelinf_gradients.audit.updates import UserClient
+from labelinf_gradients.audit.words import lines
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.game.own_network import load
 from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
@@ -171,6 +172,28 @@ def audited(network: Perceptron, change: Any, *, batch: int, samples: int = 64, 
     client = UserClient(function=function or learnt, name="mine", network=network)
     settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
     return audit_client(client, data, Builder(Host.load()), samples=samples, batch=batch, **settings)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kept", "least", "most"), [(2.0, 0.7, 2.0), (4.5, 2.5, 4.5)])
+def test_the_label_dp_that_an_update_does_not_have_is_proved(
+    network: Perceptron, kept: float, least: float, most: float
+) -> None:
+    """Randomised response is as private as its epsilon, and nearly so much is refuted; batches prove none."""
+    keep = np.exp(kept) / (np.exp(kept) + 9)
+
+    def answered(classes: Any, rng: Any) -> Any:
+        others = (classes + rng.integers(1, 10, size=len(classes))) % 10
+        return np.where(rng.random(len(classes)) < keep, classes, others)
+
+    found = audited(network, answered, batch=1, samples=400)
+
+    assert found.control is not None
+    assert least < found.control.epsilon < most
+    assert f"no label-DP of epsilon {found.control.epsilon:.2f}, delta 1e-05" in "".join(lines(found))
+    batches = audited(network, lambda classes, rng: classes, batch=4, samples=32)
+    assert batches.control is not None
+    assert batches.control.epsilon == 0
 
 
 def test_a_batch_is_one_observation() -> None:
@@ -346,7 +369,7 @@ def test_saved_batches_in_a_half_are_no_single_records(name: str) -> None:
     alone, batches = ([sent(row, share) for row in range(20)] for share in (0.0, 0.02))
 
     assert audit_saved(alone, None, network, FORMATS[name]).certain > 10
-    assert audit_saved(alone, None, network, FORMATS[name]).assumes == "every update is of one record"
+    assert audit_saved(alone, None, network, FORMATS[name]).assumes.startswith("every update is of one record")
     assert audit_saved(batches, None, network, FORMATS[name]).certain == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from labelinf_data.bundled import load_bunch
 from labelinf_gradients.audit.client import audit_client
 from labelinf_gradients.audit.saved import audit_saved
 from labelinf_gradients.audit.updates import UserClient, as_update, format_seen, read_updates
+from labelinf_gradients.game.own_network import load
 from labelinf_gradients.game.torch_network import TorchNetwork
 from labelinf_gradients.recovery.tensors import FORMATS
 
@@ -261,3 +263,61 @@ def test_a_client_that_says_nothing_leaks_nothing(tmp_path: Path) -> None:
     done = audited(tmp_path, MODEL + nothing)
 
     assert done.returncode == 3, done.stderr
+
+
+DEMANDING = """
+import torch
+from torch import nn
+def whole(n, c): return nn.Sequential(nn.Linear(n, 16), nn.ReLU(), nn.Linear(16, c))
+def doubles(n, c): return whole(n, c).double()
+def normed(n, c): return nn.Sequential(nn.Linear(n, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, c))
+def plain(m, x, y): return torch.autograd.grad(nn.functional.cross_entropy(m(x), y), list(m.parameters()))
+def eager(m, x, y):
+    assert m.training
+    return plain(m, x, y)
+def training(m, x, y): return plain(m.train(), x, y)
+def two(m, x, y): return plain(m, x.double(), y)
+def once(m, x, y, asked=[]):
+    asked.append(x)
+    assert len(asked) > 1
+    return plain(m, x, y)
+def hers(m, x, y): raise LookupError(f"the label is {y}")
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "client", "said"),
+    [
+        ("whole", "eager", "AssertionError in demanding, line 9; given its module in train mode it does not"),
+        ("normed", "training", "; about two records it does not, as batch normalisation: --batch 8"),
+        ("normed", "eager", "; about two records it does not"),
+        ("whole", "hers", "LookupError in demanding, line 17."),
+        ("whole", "once", "AssertionError in demanding, line 15."),
+        ("whole", "two", "RuntimeError in torch.nn.modules.linear, line"),
+    ],
+)
+def test_a_client_that_fails_is_said_to_and_under_what_it_would_not(model: str, client: str, said: str) -> None:
+    """Her exception keeps its type and its place, and none of its words: they may hold labels."""
+    asked = demanding(model, client)
+
+    with pytest.raises(InputError, match=re.escape(said)) as failed:
+        asked(np.zeros((1, 64)), np.array([7]))
+
+    assert "label is" not in str(failed.value)
+    assert ("train()" in str(failed.value)) == (client == "eager")
+
+
+def test_doubles_stay_doubles() -> None:
+    """A client that computes in them was given floats, and failed."""
+    asked = demanding("doubles", "two")
+
+    assert asked.network.parameters["0.weight"].dtype == np.float64
+    assert set(asked(np.zeros((1, 64)), np.array([7]))) == set(asked.network.parameters)
+    assert {part.dtype for part in demanding("whole", "plain").network.parameters.values()} == {np.dtype(np.float32)}
+
+
+def demanding(model: str, client: str) -> UserClient:
+    written: dict[str, Any] = {"__name__": "demanding"}
+    exec(compile(DEMANDING, "demanding.py", "exec"), written)
+    network = load(written[model], n_inputs=64, n_classes=10, seed=0, headless=True)
+    return UserClient(function=written[client], name=client, network=network)

@@ -79,9 +79,7 @@ class InputRecursion(GradientAttack):
 
 def _printed(oracle: GradientOracle, network: Perceptron) -> NDArray[np.float64]:
     found = recovered(oracle)
-    logits = found.features @ network.classifier.weights.T.astype(np.float64)
-    bias = network.classifier.bias
-    errors = softmax(logits if bias is None else logits + bias) - found.labels
+    errors = softmax(network.classifier(found.features)) - found.labels
     return as_printed(network, oracle.releases, errors)
 
 

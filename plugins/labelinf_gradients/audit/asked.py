@@ -21,6 +21,7 @@ from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder
 from labelinf_core.specs.own_code import name_of, watched_function
 from labelinf_gradients.audit.client import ClientAudit, audit_client
+from labelinf_gradients.audit.game import format_known
 from labelinf_gradients.audit.saved import Saved, audit_saved
 from labelinf_gradients.audit.updates import UserClient, format_seen, read_updates, updates_of
 from labelinf_gradients.game.clients import scaled
@@ -104,7 +105,7 @@ def audited(asked: ClientQuestion) -> ClientAudit | Saved:
             "and clients, or give the client's code."
         )
     width = scaled(data).shape[1]
-    network = load(asked.model, n_inputs=width, n_classes=data.n_classes, seed=asked.seed, headless=not saved)
+    network = load(asked.model, n_inputs=width, n_classes=data.n_classes, seed=asked.seed, headless=True)
     if saved:
         if isinstance(asked.client, Mapping):
             arrays = {name: np.asarray(part) for name, part in asked.client.items()}
@@ -113,7 +114,8 @@ def audited(asked: ClientQuestion) -> ClientAudit | Saved:
             updates, truth = read_updates(str(asked.client), network)
         if asked.aligned and data.n_records == len(updates):
             truth = data.labels
-        return audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
+        known = format_known(format_seen(updates), updates[0], network)
+        return audit_saved(updates, truth, network, FORMATS[known])
     assert not isinstance(asked.client, Mapping)
     name = name_of(asked.client)
     client = UserClient(function=watched_function(asked.client, "client"), name=name, network=network)

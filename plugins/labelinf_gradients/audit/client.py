@@ -14,6 +14,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.specs import Builder
+from labelinf_core.statistics.epsilon_bounds import epsilon_lower_bound
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.change import Tried, allowed, behind, flat, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.game import ClientGame, Player, Score, Together, guessed
@@ -23,8 +24,9 @@ from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.gradient import GradientOracle
 
-__all__ = ["ClientAudit", "Control", "Score", "Together", "audit_client"]
+__all__ = ["DELTA", "ClientAudit", "Control", "Score", "Together", "audit_client"]
 
+DELTA = 1e-5  #: of the label-DP that is refuted
 _SURE = 0.01  # how seldom what is no leak is called one: an audit is run at every change of a client's code
 _LOOKED_AT = 8  # updates whose length is looked at
 
@@ -38,12 +40,14 @@ class Control:
         own: How many of the records' own classes it recovers all the same: what the records give away.
         p_given: How probable so many of the labels are without looking.
         p_own: How probable so many of the records' own classes are without looking.
+        epsilon: Of label-DP, with a delta of :data:`DELTA`, what an update is proved to exceed; 0 of batches.
     """
 
     given: int
     own: int
     p_given: float
     p_own: float
+    epsilon: float = 0.0
 
     @property
     def by_labels(self) -> bool:
@@ -201,7 +205,7 @@ def audit_client(
         p_value=p_value(list(guesses.values()), truth, pool, rng),
     )
     if found.leaks:
-        given = rng.choice(data.n_classes, size=private.shape, p=data.prior)
+        given = rng.integers(data.n_classes, size=private.shape)
         again = game.oracle(threat, game.sent(given))
         found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
     multiplier = smallest_multiplier(threat, gain, clients)
@@ -257,12 +261,15 @@ def _control(
     guesses, _ = guessed({"": player}, oracle, rng)
     if not guesses:
         return None
-    (guess,) = guesses.values()
+    (guess,), k, n = guesses.values(), oracle.threat.n_classes, given.size
+    right, others = int(overlaps(guess, given).sum()), rng.integers(k, size=10 * n)
+    exceeded = epsilon_lower_bound(right, n, n_classes=k, delta=DELTA, n_canaries=n)
     return Control(
-        given=int(overlaps(guess, given).sum()),
+        given=right,
         own=int(overlaps(guess, truth).sum()),
-        p_given=p_value([guess], given, pool, rng),
+        p_given=p_value([guess], given, np.append(given, others), rng),
         p_own=p_value([guess], truth, pool, rng),
+        epsilon=exceeded if n == len(given) else 0.0,
     )
 
 

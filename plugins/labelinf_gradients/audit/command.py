@@ -52,7 +52,8 @@ def client(
     """Attack what your federated-learning client sends, called as FUNCTION(module, records, labels).
 
     It returns its update: a gradient, a change of the parameters, or the trained module; by name, or in the order of
-    the parameters. A file holds an array for every parameter, one update of one record along its first axis.
+    the parameters. A file holds an array for every parameter, one update of one record along its first axis (of a
+    language model, of any texts), or one adapter of peft.
 
     Exits with status 1 when labels come out, 4 when an attack failed and none got anything, and 3 otherwise: code of
     your own is attacked and never certified. What its li.shield allows any attack is printed with the conditions.

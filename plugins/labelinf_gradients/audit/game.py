@@ -29,7 +29,7 @@ from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, Gra
 from labelinf_gradients.game.networks import Network
 from labelinf_gradients.game.torch_network import TorchNetwork
 
-__all__ = ["ClientGame", "Player", "Score", "Together", "guessed"]
+__all__ = ["ClientGame", "Player", "Score", "Together", "format_known", "guessed"]
 
 _NEAR = 0.003  # of an update: where gradients leave more, whole equations are not worth their time
 _SHARP = 1e-5  # of a difference of parameters: coarser roundings leave about what a half does
@@ -139,7 +139,7 @@ class ClientGame:
             has_bias=any(name.endswith("bias") or name in names[1:] for name in like),
             head_bias=len(names) > 1 and names[1] in like,
             auxiliary=len(self.held),
-            precision=_precision(self.scale.precision, like, self.network),
+            precision=format_known(self.scale.precision, like, self.network),
             effects=(Batched(size=self.private.shape[1]), *effects),
         )
 
@@ -182,14 +182,13 @@ class ClientGame:
         return {name: functools.partial(_read, look, read) for name, read in found.items()}
 
 
-def _precision(seen: str, like: Update, network: Network) -> str:
+def format_known(seen: str, like: Update, network: Network) -> str:
     """Return the format of an update; what the rounding of parameters leaves of a small difference is as a half."""
-    if seen != "float32":
-        return seen
     pairs = [(old.astype(np.float64), like[name]) for name, old in network.parameters.items() if name in like]
-    difference = all(np.array_equal((old + update).astype(np.float32), old + update) for old, update in pairs)
+    if seen not in ("float32", "float64") or any(((o + u).astype(np.float32) != o + u).any() for o, u in pairs):
+        return seen
     old, moved = (math.hypot(*(float(np.linalg.norm(pair[side])) for pair in pairs)) for side in (0, 1))
-    return "float16" if difference and 2.0**-24 * old > _SHARP * moved else "float32"
+    return "float16" if 2.0**-24 * old > _SHARP * moved else "float32"
 
 
 def guessed(

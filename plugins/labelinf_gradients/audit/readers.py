@@ -26,6 +26,7 @@ _WIDTH = 256  # of a parameter's sketch
 _ALONE = 12  # parameters that are looked at alone
 _RIDGE = 1e-3  # of every update
 _TINY = 1e-150
+_IN_COMMON = 0.5  # of updates' squares, that is in their mean at least where they are new parameters: of no gradients
 
 Rows = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -44,7 +45,7 @@ class Looked:
     Attributes:
         tables: A number for every class, by what was computed of which parameter, shape ``(n, C)``.
         targets: Outputs and their errors, of a last layer with other outputs than classes, shape ``(n, 2 q)``.
-        sketches: Of every parameter, shape ``(n, k)``, of length one.
+        sketches: Of every parameter, shape ``(n, k)``.
     """
 
     tables: Mapping[str, Rows]
@@ -124,7 +125,7 @@ def _sketches(update: Mapping[str, Rows]) -> Iterator[tuple[str, Rows]]:
         if row.size > _WIDTH:  # Charikar, Chen, Farach-Colton (2002): inner products are kept, up to noise
             places, signs = _hashed(number, row.size)
             row = np.bincount(places, weights=signs * row, minlength=_WIDTH).astype(np.float64)
-        yield name, row / max(float(np.linalg.norm(row)), _TINY)
+        yield name, row
 
 
 @functools.lru_cache(maxsize=1024)
@@ -210,10 +211,19 @@ def _targets(own: Looked, counts: Rows) -> Read:
 
 
 def _kernel(own: Looked, counts: Rows, *, names: tuple[str, ...], kernel: Callable[[Rows], Rows]) -> Read:
-    """Learn counts by kernel ridge regression on parameters of length one."""
+    """Learn counts by kernel ridge regression on parameters of length one, less what all updates have in common."""
+    middles = {name: own.sketches[name].mean(axis=0) for name in names}
+    for name, middle in middles.items():
+        middle *= float(middle @ middle) > _IN_COMMON * float((own.sketches[name] ** 2).sum(axis=1).mean())
+
+    def ways(looked: Looked, name: str) -> Rows:
+        rows = looked.sketches[name] - middles[name]
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _TINY))
+
+    learnt = {name: ways(own, name).T for name in names}
 
     def cosines(looked: Looked) -> Rows:
-        return np.asarray(sum(looked.sketches[name] @ own.sketches[name].T for name in names) / len(names))
+        return np.asarray(sum(ways(looked, name) @ learnt[name] for name in names) / len(names))
 
     gram, mean = kernel(cosines(own)), counts.mean(axis=0)
     weights = np.linalg.solve(gram + _RIDGE * len(gram) * np.eye(len(gram)), counts - mean)

@@ -1,8 +1,13 @@
-"""Updates of single records that were saved: which labels they determine, and what that assumes."""
+"""Updates that were saved: which labels those of single records determine, which tokens those of a language model.
+
+Where the last layer is frozen its bias, or the second matrix of its adapter, still tells one record's label: the row
+that points against all others (G27). Any other parameter tells labels to who can run the client, and to no file.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
@@ -12,12 +17,16 @@ from labelinf_core.contracts.audited import AuditDecision, AuditWord
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_gradients.audit.updates import Update
+from labelinf_gradients.batches.tokens import token_labels
 from labelinf_gradients.game.networks import Network
+from labelinf_gradients.game.torch_network import TorchNetwork
+from labelinf_gradients.recovery.factor import factor
 from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 __all__ = ["Saved", "audit_saved"]
 
+_RANK_ONE = 1e-2  # what is left of a gradient of one record, in a half too
 _LEAST_HALF = 2.0**-25  # half the distance of the smallest numbers of float16
 
 
@@ -27,12 +36,15 @@ class Saved(AuditDecision):
 
     Attributes:
         n_updates: How many there are.
-        certain: Of how many one label explains all.
+        certain: Of how many one label explains all, or one hard label where several others do.
         listed: Of how many several labels are listed, or the class alone is known.
         correct: How many hard labels are right, where the file holds them; -1 otherwise.
         agree: Of how many whose label one explanation determines it is the file's; -1 without labels.
         blind: Share of the commonest label in the file.
         scaled: Whether they are gradients up to a factor only.
+        tokens: Of a language model, how many tokens are told to be labels, all updates together; -1 of other models.
+        counts: Of how many of them it is known how often.
+        solvable: Whether a last layer, its bias or its adapter is among what was saved.
         remark: What may be behind those that no label explains.
         assumes: What is not checked, for a file does not say it.
     """
@@ -44,8 +56,11 @@ class Saved(AuditDecision):
     agree: int = -1
     blind: float = 0.0
     scaled: bool = False
+    tokens: int = -1
+    counts: int = 0
+    solvable: bool = True
     remark: str = ""
-    assumes: str = "every update is of one record"
+    assumes: str = "every update is of one record, its label the hard one if several explain it"
 
     @property
     def contradicted(self) -> bool:
@@ -70,20 +85,28 @@ def audit_saved(
     """Solve saved updates of single records, as they are and up to a factor of either sign, whichever explains more.
 
     Args:
-        updates: Each of one record.
-        labels: The classes behind them, if they are known.
+        updates: Each of one record; of a language model each of any texts.
+        labels: The classes behind them, if they are known; the tokens, a row for each update, -100 where there is none.
         network: What they were computed from.
         precision: How exactly their numbers are known.
 
     Raises:
         InputError: The labels are not one class for every update.
     """
+    own, bias = network.classifier_names, ""
+    if isinstance(network, TorchNetwork):
+        bias = network.head.bias
+        if own and own[0] in updates[0] and network.vocabulary == len(network.classifier.weights):
+            return _of_tokens(updates, labels, network)
     if labels is not None and labels.shape != (len(updates),):
         raise InputError(
             f"'labels' has shape {labels.shape}, expected ({len(updates)},): a file holds updates of one record each."
         )
-    weight, layer = network.classifier_names[0], network.classifier
-    gradients = np.array([update[weight] for update in updates])
+    name = next((name for name in (*own, bias) if name in updates[0]), "")
+    if name not in own[:1]:
+        rows = _odd_rows(np.array([np.atleast_1d(update.get(name, 0.0)) for update in updates])[..., None])
+        return _counted(rows, rows >= 0, labels, solvable=bool(name))
+    layer, gradients = network.classifier, np.array([update[name] for update in updates])
     gradients[_of_several(gradients, precision)] = np.nan  # which explains nothing
     tries = []
     for scaled_, sign in ((False, 1), (True, -1), (True, 1)):
@@ -99,18 +122,59 @@ def audit_saved(
         tries.append((explained, found, scaled_))
     explained, best, scaled_ = max(tries, key=lambda item: item[0])
     unique = np.array([status is RecoveryStatus.UNIQUE for status in best.status], dtype=bool)
-    certain = int(unique.sum())
+    # Of an adapter nothing is explained: the layer that it is added to is nowhere in it.
+    several = np.array([not explained or status is RecoveryStatus.AMBIGUOUS for status in best.status], dtype=bool)
+    rows = np.where(several, _odd_rows(gradients), -1)
     silent = sum(status is RecoveryStatus.NO_INFORMATION for status in best.status)
-    return Saved(
-        n_updates=len(updates),
-        certain=certain,
-        listed=explained - certain - silent,
-        correct=-1 if labels is None else int((best.hard == labels).sum()),
-        agree=-1 if labels is None else int((best.hard == labels)[unique].sum()),
-        blind=0.0 if labels is None else float(np.unique(labels, return_counts=True)[1].max(initial=0) / len(updates)),
-        scaled=scaled_,
-        remark=best.remark,
+    listed = max(0, explained - int((unique | (rows >= 0)).sum()) - silent)
+    told = np.where(rows < 0, best.hard, rows)
+    return _counted(told, unique | (rows >= 0), labels, listed=listed, scaled=scaled_, remark=best.remark)
+
+
+def _counted(
+    told: NDArray[np.intp], sure: NDArray[np.bool_], labels: NDArray[np.intp] | None, *, listed: int = 0, **also: Any
+) -> Saved:
+    """Return what is found, from a class for every update and whether that is sure."""
+    certain, also = int(sure.sum()), {"listed": listed, **also}
+    if labels is not None:
+        also["correct"], also["agree"] = int((told == labels).sum()), int((told == labels)[sure].sum())
+        also["blind"] = float(np.unique(labels, return_counts=True)[1].max(initial=0) / len(told))
+    return Saved(n_updates=len(told), certain=certain, **also)
+
+
+def _odd_rows(gradients: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the row of every gradient of rank one that points against all others; -1 where there is none."""
+    parts = factor(gradients)
+    signs = np.where(parts.misfit[:, None] < _RANK_ONE, np.sign(parts.column), 0)
+    total = signs.sum(axis=1)
+    told = (np.abs(total) == signs.shape[1] - 2) & signs.all(axis=1) & (total != 0)
+    return np.where(told, (signs * total[:, None]).argmin(axis=1), -1)
+
+
+def _of_tokens(updates: list[Update], labels: NDArray[np.intp] | None, network: TorchNetwork) -> Saved:
+    """Return which tokens are labels somewhere in the texts behind every update.
+
+    How many places these have is used with a bias alone: it shows whether an update is their mean gradient, and whether
+    it is one at all, for most tokens are no labels.
+    """
+    (weight, *more), layer, right, told = network.classifier_names, network.classifier, 0, []
+    for row, update in enumerate(updates):
+        truth = np.zeros(0, dtype=np.intp) if labels is None else np.ravel(labels[row])
+        known, bias = np.unique(truth[truth >= 0]), update.get(more[0]) if more else None
+        places = 0 if bias is None or np.median(bias) < 0 else int((truth >= 0).sum())
+        told.append(
+            token_labels(update[weight], layer.weights, bias_gradient=bias, places=places, tied=network.head.tied)
+        )
+        same = network.head.tied or len(known) == len(told[row].tokens)
+        right += int(same and np.isin(known, told[row].tokens).all())
+    found = Saved(
+        n_updates=len(told),
+        certain=sum(len(each.tokens) > 0 for each in told),
+        listed=0,
+        tokens=sum(len(each.tokens) for each in told),
+        counts=sum(int((each.least == each.most).sum()) for each in told),
     )
+    return found if labels is None else attrs.evolve(found, correct=right, agree=right)
 
 
 def _of_several(gradients: NDArray[np.float64], precision: GradientPrecision) -> NDArray[np.bool_]:

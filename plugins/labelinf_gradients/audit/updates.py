@@ -7,6 +7,7 @@ module itself after training. New parameters are told from changes by what they 
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import hashlib
 import json
@@ -97,9 +98,22 @@ class UserClient:
                 return self.function(*given), passed
             # The user's code may raise anything at all.
             except Exception as error:
-                if isinstance(error, InputError) and str(error) in MISTAKES:
-                    raise InputError(f"client {self.name!r} fails: {error}") from error
-                raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
+                mistaken = isinstance(error, InputError) and str(error) in MISTAKES
+                told = str(error) if mistaken else f"{unquoted(error)}{self._cure(x, classes)}."
+                raise InputError(f"client {self.name!r} fails: {told}") from error
+
+    def _cure(self, x: NDArray[Any], classes: NDArray[np.intp]) -> str:
+        """Say under what a client that failed does not fail: in train mode, or about more records than one."""
+        eager = "; given its module in train mode it does not: an audit gives it in evaluation mode, call model.train()"
+        more = "; about two records it does not, as batch normalisation: --batch 8 of labelinf audit client asks so"
+        tried = [("", False, 1), (eager, True, 1)]  # what fails now and then has no cure
+        tried += [(more, False, 2), (more + eager, True, 2)] if len(x) == 1 else []
+        for cure, mode, records in tried:
+            model, *others = self._given(np.repeat(x, records, axis=0), np.repeat(classes, records))
+            with contextlib.suppress(Exception):
+                self.function(model.train() if mode else model, *others)
+                return cure
+        return ""
 
     def shielded(self, batches: Sequence[tuple[NDArray[Any], NDArray[np.intp]]]) -> list[list[bytes]]:
         """Return a digest of what goes into its shield about every batch, global generators beginning alike at each."""
@@ -202,7 +216,7 @@ def _parts(sent: Any, network: Network, name: str) -> tuple[Update, bool]:
             f"client {name!r} returned {type(sent).__name__}, expected a mapping from parameter names, a sequence in "
             f"their order, or the trained module."
         )
-    old = network.parameters
+    old, sent = network.parameters, _named(sent, network)
     known = {str(key) for key in sent} & set(old)
     arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in known or not known}
     if not arrays:
@@ -214,16 +228,24 @@ def _parts(sent: Any, network: Network, name: str) -> tuple[Update, bool]:
     return arrays, bool(known) and (trained or _in_common(arrays, old) > _IN_COMMON)
 
 
+def _named(sent: Mapping[Any, Any], network: Network) -> dict[str, Any]:
+    """Return what was sent under the module's own names: peft saves them without what it put between, its adapter's."""
+    between = {*getattr(getattr(network, "module", None), "peft_config", ()), "modules_to_save"}
+    short = {".".join(part for part in name.split(".") if part not in between): name for name in network.parameters}
+    return {short.get(str(key), str(key)): value for key, value in sent.items()}
+
+
 def _beside(sent: Any, network: Network) -> Mapping[str, Any]:
     """Return what a client sent that is no parameter, by name."""
     if hasattr(sent, "named_parameters"):
         return dict(getattr(sent, "named_buffers", dict)())
     if not isinstance(sent, Mapping):
         sent = dict(zip(next(names for names in _orders(network) if len(names) == len(sent)), sent, strict=True))
-    if not set(map(str, sent)) & set(network.parameters):
+    sent = _named(sent, network)
+    if not set(sent) & set(network.parameters):
         return {}
-    own = {_digest({"": value}): str(name) for name, value in sent.items() if str(name) in network.parameters}
-    others = {str(name): value for name, value in sent.items() if str(name) not in network.parameters}
+    own = {_digest({"": value}): name for name, value in sent.items() if name in network.parameters}
+    others = {name: value for name, value in sent.items() if name not in network.parameters}
     return {name: own.get(_digest({"": value}), value) for name, value in others.items()}  # which one a tied one is
 
 
@@ -283,7 +305,8 @@ def _check(arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, Any], na
 def read_updates(path: str, network: Network) -> tuple[list[Update], NDArray[np.intp] | None]:
     """Return the updates of a file, and the classes behind them if it holds those as ``labels``.
 
-    A file holds an array for every parameter, by its name, one update along the first axis.
+    A file holds an array for every parameter, by its name, one update along the first axis; or one update, an adapter
+    as peft writes it.
 
     Args:
         path: An ``.npz`` or a ``.safetensors`` file.
@@ -303,11 +326,14 @@ def updates_of(arrays: Mapping[str, NDArray[Any]], network: Network, path: str) 
     Raises:
         InputError: The arrays do not fit the network; ``path`` says where they stand.
     """
-    names, head = [name for name in network.parameters if name in arrays], network.classifier_names[0]
+    own, arrays = network.parameters, _named(arrays, network)
+    names = [name for name in own if name in arrays]
+    if names and all(arrays[name].shape == own[name].shape for name in names):
+        return [as_update({name: arrays[name] for name in names}, network, path)]
     counts = {len(arrays[name]) for name in names if arrays[name].ndim}
-    if head not in names or len(counts) != 1:
+    if len(counts) != 1:
         raise InputError(
-            f"{path} must hold an array for every parameter, by its name, {head!r} among them, with one "
+            f"{path} must hold an array for every parameter, by its name, {next(iter(own), '')!r} for one, with one "
             f"update along the first axis of each."
         )
     (n,) = counts

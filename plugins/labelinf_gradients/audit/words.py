@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.report.words import at_most
-from labelinf_gradients.audit.client import ClientAudit
+from labelinf_gradients.audit.client import DELTA, ClientAudit
 from labelinf_gradients.audit.saved import Saved
 from labelinf_gradients.defences.clipping import ClippedGaussian
 
@@ -154,6 +154,8 @@ def _control_lines(found: ClientAudit) -> list[str]:
         f"control      with labels drawn at random instead, {control.given} of {n} of those come out, and "
         f"{control.own} of {n} of the records' own classes"
     ]
+    if control.epsilon:
+        lines.append(f"             so an update has no label-DP of epsilon {control.epsilon:.2f}, delta {DELTA:g}")
     if control.by_records:
         whatever = "whatever their labels" if control.by_labels else "and labels alone do not come out"
         lines.append(f"             so records give their classes away, {whatever}: features have to be hidden too")
@@ -161,7 +163,17 @@ def _control_lines(found: ClientAudit) -> list[str]:
 
 
 def _of_saved(saved: Saved) -> Answer:
-    if saved.contradicted:
+    if not saved.solvable:
+        leaks = (
+            "NOT SUPPORTED: the file holds no last layer that learns, nor its bias or adapter. What else is sent gives "
+            "labels away to who runs the client: audit its code"
+        )
+    elif saved.tokens > 0:
+        leaks = (
+            f"{saved.tokens} tokens are labels, in {saved.certain} of {saved.n_updates} updates; of {saved.counts} of "
+            "them it is known how often"
+        )
+    elif saved.contradicted:
         leaks = (
             "INCONCLUSIVE: nothing is determined: the updates fit other labels than the given ones (the client does "
             "not train on these, or the file's order differs)"
@@ -176,6 +188,12 @@ def _of_saved(saved: Saved) -> Answer:
 
 def _saved_lines(saved: Saved) -> list[str]:
     what = "gradients up to a factor" if saved.scaled else "gradients"
+    if saved.tokens >= 0:
+        lines = [
+            f"what it is   {saved.n_updates} updates of a language model; tied weights tell inputs with the labels"
+        ]
+        right = f"right        all label tokens of {saved.correct} updates, by those in the file"
+        return [*lines, right] if saved.correct >= 0 else lines
     lines = [f"what it is   {saved.n_updates} updates, read as {what} of one record each"]
     if saved.correct >= 0:
         lines.append(f"right        {saved.correct} of {saved.n_updates} classes, by the labels in the file")

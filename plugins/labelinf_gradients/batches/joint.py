@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,6 @@ from numpy.typing import NDArray
 from labelinf_gradients.batches.equations import ITERATIONS, BatchEquations
 from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 __all__ = ["likely_counts", "recover_cost", "recover_jointly"]
 

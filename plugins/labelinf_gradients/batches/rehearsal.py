@@ -12,7 +12,8 @@ among them, so that the choice never falls behind any of them but by chance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
@@ -20,12 +21,9 @@ from numpy.typing import NDArray
 
 from labelinf_gradients.batches.posterior import posterior_counts
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    Conduct = Callable[[NDArray[np.intp]], NDArray[np.float64]]
-
 __all__ = ["ReferenceSamples", "chosen_counts", "tails"]
+
+Conduct = Callable[[NDArray[np.intp]], NDArray[np.float64]]
 
 _LEARNT, _JUDGED = 160, 80  # rehearsed batches: to learn from, and to choose by
 _BINS = 12

@@ -74,18 +74,19 @@ def token_labels(
         weights: Of that layer, shape ``(V, d)``.
         bias_gradient: Of its bias, shape ``(V,)``, if it has one.
         places: N, those with a label; 0: not known.
-        tied: Whether the embedding has the same weights: then the set is one of labels and inputs, without counts.
+        tied: Whether the embedding has the same weights: without a bias the set is then one of labels and inputs.
     """
-    if bias_gradient is not None and places and not tied:
+    if bias_gradient is not None and places:
         return _proved(bias_gradient.astype(np.float64), places)
-    whole = gradient.astype(np.float64)
+    only = bias_gradient if tied else None
+    whole = (gradient if only is None else only[:, None]).astype(np.float64)
     lengths = np.linalg.norm(whole, axis=1, keepdims=True)
     scale = 1 / np.maximum(lengths / np.median(lengths), np.finfo(float).tiny)  # rounding is then the same everywhere
     even = whole * scale
     values, right = np.linalg.eigh(even.T @ even)
     kept = values > _RANK**2 * values[-1]
     rank = int(kept.sum())
-    tokens, gap = _longest(whole, places * (1 + tied) or len(whole) // 2)
+    tokens, gap = _longest(whole, places * (1 + (tied and only is None)) or len(whole) // 2)
     least, most = np.ones(len(tokens), dtype=np.intp), np.zeros(len(tokens), dtype=np.intp)
     told = TokenLabels(tokens=tokens, least=least, most=most, places=places)
     if not tied and len(tokens) <= rank < len(values):
@@ -110,9 +111,10 @@ def _within(told: TokenLabels, least: NDArray[np.intp]) -> TokenLabels:
 def _proved(bias: NDArray[np.float64], places: int) -> TokenLabels:
     least = np.ceil(np.maximum(-places * bias - _ROUNDING, 0)).astype(np.intp)
     tokens, spare = np.flatnonzero(least), places - int(least.sum())
-    return TokenLabels(
-        tokens=tokens, least=least[tokens], most=least[tokens] + max(0, spare), places=places, proved=spare >= 0
-    )
+    least = least[tokens]
+    if spare < 0:  # a sum over places and no mean
+        return TokenLabels(tokens=tokens, least=np.minimum(least, 1), most=0 * least, places=places)
+    return TokenLabels(tokens=tokens, least=least, most=least + spare, places=places, proved=True)
 
 
 def _longest(gradient: NDArray[np.float64], most: int) -> tuple[NDArray[np.intp], float]:

@@ -31,11 +31,20 @@ class Identifiability(Bound):
         """Return the fewest classes for one answer, and what is left with as many as there are."""
         if not isinstance(threat, GradientThreat) or threat.batch > 1:
             return ()
-        if threat.bias_shared:
-            return (_line("classes until a sample's label is unique", 2, "a bias gradient gives it in closed form"),)
         pattern = BY_FAMILY[threat.family]
+        least, why = pattern.least_classes, _what_is_left(threat, pattern)
+        if threat.bias_shared:
+            least, why = 2, "a bias gradient gives it in closed form"
         return (
-            _line("classes until a sample's label is unique", pattern.least_classes, _what_is_left(threat, pattern)),
+            BoundValue(
+                title="classes until a sample's label is unique",
+                direction=Direction.FLOOR,
+                quantity="classes",
+                value=least,
+                formula="C >= |S| + 2 when other entries are zero, |S| + 3 when merely equal",
+                conditions=why,
+                statement="labelinf theory, identifiability",
+            ),
         )
 
 
@@ -47,15 +56,3 @@ def _what_is_left(threat: GradientThreat, pattern: Pattern) -> str:
     if threat.n_classes == 2:
         return "two classes: always ambiguous unless the features' sign is known"
     return f"{pattern.name} labels: with {threat.n_classes} classes often several answers"
-
-
-def _line(title: str, value: float, conditions: str) -> BoundValue:
-    return BoundValue(
-        title=title,
-        direction=Direction.FLOOR,
-        quantity="classes",
-        value=value,
-        formula="C >= |S| + 2 when other entries are zero, |S| + 3 when merely equal",
-        conditions=conditions,
-        statement="labelinf theory, identifiability",
-    )

@@ -27,7 +27,7 @@ from labelinf_core.contracts.components import (
 )
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError, InputError
-from labelinf_core.contracts.images import Gallery
+from labelinf_core.contracts.images import Gallery, as_png
 from labelinf_core.contracts.planted import PlantedChannel, Round
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
@@ -41,8 +41,8 @@ from labelinf_gradients.game.gradient import (
     GradientThreat,
     Shared,
 )
-from labelinf_gradients.game.looks import seen
 from labelinf_gradients.game.networks import Activation
+from labelinf_gradients.reconstruction.quality import as_images, colours_of, likeness, psnr
 from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["GradientChannel", "SampleRound", "cosine"]
@@ -72,6 +72,8 @@ _ON_BATCHES = (
     "rlg",
 )
 
+_SHOWN = 8
+_EXACT = 400.0  # dB; more than doubles can tell
 _at_least_one = attrs.validators.ge(1)
 _not_negative = attrs.validators.ge(0)
 
@@ -95,11 +97,11 @@ class SampleRound(Round):
 
     def evidence(self, guess: Guess) -> Mapping[str, Any]:
         """Say how near soft labels and rebuilt inputs of single samples are."""
-        return {**_soft_evidence(guess, self.samples), **seen(guess, self.samples)[0]}
+        return {**_soft_evidence(guess, self.samples), **_seen(guess, self.samples)[0]}
 
     def gallery(self, guess: Guess) -> Gallery | None:
         """Return the first of the rebuilt inputs, where they are images."""
-        return seen(guess, self.samples)[1]
+        return _seen(guess, self.samples)[1]
 
 
 @attrs.frozen(kw_only=True)
@@ -298,6 +300,36 @@ def _soft_evidence(guess: Guess, samples: Samples) -> dict[str, Any]:
     error = np.abs(soft - samples.labels[:, 0]).sum(axis=1)
     error = np.where(np.asarray(guess.labels) == ABSTAIN, np.inf, error)
     return {"soft labels within 1e-3": float(np.mean(error < 1e-3)), "median L1": float(np.median(error))}
+
+
+def _seen(guess: Guess, samples: Samples) -> tuple[dict[str, float], Gallery | None]:
+    """Return the quality of rebuilt inputs of single samples, and the first of them as images where they are some.
+
+    Args:
+        guess: What an attack answered.
+        samples: The truth.
+
+    Raises:
+        ComponentError: There are more inputs than samples, or they are of another width.
+    """
+    if not isinstance(guess, GradientGuess) or guess.inputs is None or samples.inputs.shape[1] > 1:
+        return {}, None
+    own = np.array(guess.inputs, dtype=float, subok=False)  # an object of the attack's own would be shown the truth
+    truth = samples.inputs[:, 0]
+    if own.ndim != 2 or not 0 < len(own) <= len(truth) or own.shape[1] != truth.shape[1]:
+        raise ComponentError(f"its inputs have shape {own.shape}, expected at most {truth.shape}")
+    truth, whole = truth[: len(own)], np.isfinite(own).all(axis=1)
+    found = np.where(whole[:, None], own, 0.0)
+    quality = {
+        "inputs rebuilt": float(np.mean(whole)),
+        "median PSNR, dB": float(np.median(np.minimum(psnr(found, truth), _EXACT))),
+    }
+    if not colours_of(truth.shape[1]):
+        return quality, None
+    quality["median SSIM"] = float(np.median(likeness(found, truth)))
+    true, rebuilt = (tuple(map(as_png, as_images(rows[:_SHOWN]))) for rows in (truth, found))
+    says = f"{quality['median PSNR, dB']:.0f} dB, SSIM {quality['median SSIM']:.2f}"
+    return quality, Gallery(true=true, rebuilt=rebuilt, says=says)
 
 
 def cosine(one: Mapping[str, NDArray[Any]], other: Mapping[str, NDArray[Any]]) -> float:

@@ -51,10 +51,15 @@ class Head:
 
 
 def logits_of(output: Any) -> Any:
-    """Return the logits of what a module returned, shape ``(n, C)``: itself, its ``logits`` or its first element."""
+    """Return the logits of what a module returned, shape ``(n, C)``: itself, its ``logits`` or its first element.
+
+    Those of a language model, shape ``(n, T, V)``, are the last place's.
+    """
     output = getattr(output, "logits", output)
     output = output[0] if isinstance(output, (tuple, list)) else output
-    return output.flatten(1) if hasattr(output, "flatten") and output.ndim > 2 else output
+    if getattr(output, "ndim", 0) == 3 and output.shape[2] > 1:
+        return output[:, -1]
+    return output.flatten(1) if getattr(output, "ndim", 0) > 2 else output
 
 
 def find_head(torch: Any, module: Any, probes: Any, n_classes: int) -> Head | None:
@@ -144,6 +149,7 @@ def _tied(torch: Any, module: Any, probes: Any) -> Head | None:
     names = {id(part): name for name, part in module.named_parameters()}
     logits = logits_of(module(probes))
     for weight, bias, _, output in reversed(seen):
+        output = logits_of(output)
         if id(weight) in names and output.shape == logits.shape and torch.allclose(output, logits):
             return Head(weight=names[id(weight)], bias=names.get(id(bias), ""), tied=True)
     return None

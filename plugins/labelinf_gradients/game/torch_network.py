@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import importlib
 from collections.abc import Mapping
 from typing import Any
@@ -67,13 +68,16 @@ class TorchNetwork:
             target: How messages call it.
             n_inputs: Width of an input.
             precision: ``"float32"`` or ``"float64"``; the module is converted to it, in place.
-            headless: Whether a module without a last layer, with a frozen one, or of other inputs is taken too.
+            headless: Whether a module without a last layer, with a frozen one, or of other inputs is taken too; doubles
+                of such a one stay doubles.
 
         Raises:
             InputError: It does not run on such inputs, its logits are linear in none of its parameters, or those are
                 frozen.
         """
         torch = import_torch(f"network {target!r}")
+        if headless and {part.dtype for part in module.parameters()} == {torch.float64}:
+            precision = "float64"
         module = module.to(getattr(torch, precision)).eval()
         probes = np.random.default_rng(0).normal(size=(_PROBES, n_inputs))
         nothing = cls(module=module, head=Head(weight=""), nonnegative=False)
@@ -135,7 +139,7 @@ class TorchNetwork:
         own = [self.mean_gradient(x[row : row + 1], labels[row : row + 1]) for row in range(len(x))]
         return {name: np.stack([parts[name] for parts in own]) for name in self._trainable}
 
-    @property
+    @functools.cached_property
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """Value of every parameter; the last layer's weights have a row for every class."""
         return self._with_rows(self._trainable)
@@ -176,11 +180,11 @@ class TorchNetwork:
             return torch.as_tensor(tokens, dtype=torch.long)
         return self._tensor(x) if dtype is None else torch.as_tensor(np.array(x), dtype=dtype)
 
-    @property
+    @functools.cached_property
     def _parameters(self) -> dict[str, Any]:
         return dict(self.module.named_parameters())
 
-    @property
+    @functools.cached_property
     def _trainable(self) -> dict[str, Any]:
         return {name: value for name, value in self._parameters.items() if value.requires_grad}
 

@@ -7,14 +7,11 @@ divided by ``t^2``: it prefers large scales and is not the likelihood (labelinf 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.problem import Problem
+from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.problem import Problem
 
 __all__ = ["likeliest_scales"]
 

@@ -11,17 +11,14 @@ chain).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.recovery.factor import principal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from labelinf_gradients.game.networks import Perceptron
 
 __all__ = ["as_printed", "inputs_by_recursion", "inputs_by_singular_chain"]
 

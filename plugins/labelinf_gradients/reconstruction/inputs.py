@@ -17,14 +17,15 @@ gradients are noisy the likeliest label and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_gradients.game.networks import Activation, softmax
+from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
 from labelinf_gradients.recovery.factor import principal
@@ -32,11 +33,6 @@ from labelinf_gradients.recovery.patterns import patterns_for
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from labelinf_gradients.game.networks import Perceptron
 
 __all__ = ["Reconstruction", "reconstruct", "reconstruct_noisy"]
 
@@ -85,7 +81,7 @@ def reconstruct(
         nonnegative=network.nonnegative,
         precision=precision,
     )
-    errors = softmax(found.features @ classifier.weights.T.astype(np.float64) + _offsets(network)) - found.labels
+    errors = softmax(classifier(found.features)) - found.labels
     inputs = inputs_by_recursion(network, releases, found.features, errors)
     determined = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     return Reconstruction(inputs=inputs, labels=found.labels, determined=determined)
@@ -115,11 +111,6 @@ def reconstruct_noisy(network: Perceptron, releases: Mapping[str, NDArray[Any]],
     labels = softmax(features @ weights.T) - parts.column / scales[:, None]
     inputs = inputs_by_singular_chain(network, releases, features)
     return Reconstruction(inputs=inputs, labels=labels, determined=np.zeros(len(labels), dtype=bool))
-
-
-def _offsets(network: Perceptron) -> NDArray[np.float64]:
-    bias = network.classifier.bias
-    return np.zeros(len(network.classifier.weights)) if bias is None else bias.astype(np.float64)
 
 
 def _last_layer(network: Perceptron, releases: Mapping[str, NDArray[Any]]) -> NDArray[Any]:

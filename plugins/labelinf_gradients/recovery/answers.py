@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.evidence import LEVEL
+from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.problem import Problem
 
 __all__ = ["FIELDS", "Answers", "listing", "turned", "widened"]
 

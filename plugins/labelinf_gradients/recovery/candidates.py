@@ -10,16 +10,13 @@ tried (labelinf theory, the exact solver).
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.equations import Equations, roots
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.problem import Problem
+from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.problem import Problem
 
 __all__ = ["candidate_scales"]
 

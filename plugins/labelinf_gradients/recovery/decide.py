@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
 from labelinf_gradients.recovery.evidence import LEVEL, LUCK, blur, chance, drift, widths_of
+from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.polish import Scored
+from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import GradientPrecision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.polish import Scored
-    from labelinf_gradients.recovery.problem import Problem
 
 __all__ = ["decide"]
 

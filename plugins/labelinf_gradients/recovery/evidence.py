@@ -25,18 +25,15 @@ than :func:`blur` and a rounding of the entries, of which averaging may leave so
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from labelinf_gradients.recovery.problem import outside
+from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.problem import Misfit, Problem, outside
 from labelinf_gradients.recovery.results import FLOAT32, GradientPrecision
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.problem import Misfit, Problem
 
 __all__ = ["LEVEL", "LUCK", "apart", "blur", "chance", "drift", "widths_of"]
 
@@ -168,9 +165,10 @@ def drift(
         units.append(rest / length)
         moves[at] = move / length
     leverage = sum((unit**2 for unit in units), np.zeros_like(p))
-    along = np.abs(
-        sum((unit[:, :, None] * move[:, None, :] for unit, move in zip(units, moves, strict=False)), 0.0)
-    ).sum(axis=2)
+    along = np.abs(units[0]) * np.abs(moves[0]).sum(axis=1, keepdims=True)
+    if scaled:  # one class after another: a table of all pairs of classes does not fit in any memory
+        turns = zip(*(unit.T[:, :, None] for unit in units), strict=True)
+        along = np.stack([np.abs(turn[0] * moves[0] + turn[1] * moves[1]).sum(axis=1) for turn in turns], axis=1)
     left = np.sqrt(np.maximum(1 - leverage, _NOTHING))
     worst = np.where(np.isinf(misfit.yardstick), 0, along / left).max(axis=1)
     free = [] if scaled else [(seen[1], moves[1])]

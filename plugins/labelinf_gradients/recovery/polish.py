@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_gradients.recovery.patterns import Pattern
 from labelinf_gradients.recovery.problem import Misfit, Problem
 from labelinf_gradients.recovery.results import FLOAT64, GradientPrecision
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
 
 __all__ = ["Scored", "distinct", "is_label", "polish"]
 

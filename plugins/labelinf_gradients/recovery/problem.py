@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.patterns import Pattern
 
 __all__ = ["FAINT", "Misfit", "Problem", "outside"]
 

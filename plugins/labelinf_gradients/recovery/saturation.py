@@ -9,18 +9,13 @@ a single number returns an accident of rounding. One-hot labels are not affected
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_gradients.recovery.answers import turned
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.answers import Answers
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.problem import Problem
-    from labelinf_gradients.recovery.results import GradientPrecision
+from labelinf_gradients.recovery.answers import Answers, turned
+from labelinf_gradients.recovery.patterns import Pattern
+from labelinf_gradients.recovery.problem import Problem
+from labelinf_gradients.recovery.results import GradientPrecision
 
 __all__ = ["saturated", "settle"]
 

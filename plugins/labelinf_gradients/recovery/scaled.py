@@ -19,17 +19,15 @@ monotonically into each; nothing is searched (labelinf theory, corrections, D3).
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_gradients.recovery.patterns import Pattern
 from labelinf_gradients.recovery.polish import Scored, distinct, is_label
 from labelinf_gradients.recovery.problem import Misfit, Problem, outside
-
-if TYPE_CHECKING:
-    from labelinf_gradients.recovery.patterns import Pattern
-    from labelinf_gradients.recovery.results import GradientPrecision
+from labelinf_gradients.recovery.results import GradientPrecision
 
 __all__ = ["affine_roots", "solve_scaled"]
 

@@ -143,11 +143,6 @@ def _states_its_guarantee(defence: GradientDefence) -> None:
     require(told.noise_std >= 0, f"it states noise of {told.noise_std}, expected at least 0")
 
 
-class _Louder(ActiveGradientDefence):
-    def release(self, gradient: Floats, layout: Layout) -> Floats:
-        return gradient * _LENGTH**2
-
-
 @attrs.frozen(kw_only=True)
 class _Loud(GradientDefence):
     """Makes releases long, as signs and levels and factors may."""
@@ -155,19 +150,11 @@ class _Loud(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[EntriesRounded]:
         return (EntriesRounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveGradientDefence:
-        return _Louder()
+    def release(self, gradient: Floats, layout: Layout) -> Floats:
+        return gradient * _LENGTH**2
 
 
-def _keeps_its_guarantee(defence: GradientDefence) -> None:
-    _holds(defence, ())
-
-
-def _keeps_its_guarantee_behind_others(defence: GradientDefence) -> None:
-    _holds(defence, (_Loud(),))
-
-
-def _holds(defence: GradientDefence, before: tuple[GradientDefence, ...]) -> None:
+def _keeps_its_guarantee(defence: GradientDefence, before: tuple[GradientDefence, ...] = ()) -> None:
     told = _threat(n_classes=2).through((*before, defence))
     stated = [ceiling.accuracy for ceiling in GradientCertificate().ceilings(told)]
     ceiling = min([epsilon_bounds.label_dp_ceiling(told.label_epsilon, 2, told.label_delta), *stated])
@@ -212,5 +199,5 @@ RULES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("stays-on-its-grid", _stays_on_its_grid),
     ("states-its-guarantee", _states_its_guarantee),
     ("keeps-its-guarantee", _keeps_its_guarantee),
-    ("keeps-its-guarantee-behind-others", _keeps_its_guarantee_behind_others),
+    ("keeps-its-guarantee-behind-others", functools.partial(_keeps_its_guarantee, before=(_Loud(),))),
 )  #: what every defence of this channel is held to, beside what holds for all components
