@@ -4,7 +4,6 @@ Usage::
 
     python benchmarks/exact_primes.py                        # 1 000 to 100 000 labels
     python benchmarks/exact_primes.py --sizes 1000000        # minutes
-    python benchmarks/exact_primes.py --blocks               # Table 2 of ICML 2021 through scikit-learn
 
 Everything is CPU seconds of one process. *decode* is what the adversary computes from the score: one exponential of
 N ln N bits, one rounding and one remainder tree. *division* is the papers' way to find the divisors ("checking each
@@ -23,14 +22,11 @@ from typing import Any
 import gmpy2
 import numpy as np
 
-from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_papers.attacks.prime_blocks import PrimeBlocks
 from labelinf_papers.attacks.prime_powers import classes_of_score
 from labelinf_papers.constructions.binary_weights import binary_bits
 from labelinf_papers.decoders.divisibility import divisors
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
-from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.log_loss import LogLoss
 
 _DIVISION_UP_TO = 100_000  # labels: a quadratic method
@@ -86,42 +82,12 @@ def growth(sizes: list[int]) -> None:
         before = row
 
 
-def blocks(counts: tuple[tuple[int, int], ...]) -> None:
-    print(f"{'labels':>7} {'attack':<40} {'queries':>7} {'recovered':>9} {'certified':>9} {'seconds':>8}")
-    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
-    attacks = [PrimeBlocks(size=5), PrimeBlocks(size=0), PrimeBlocks(size=0, decoder="nearest")]
-    for zeros, ones in counts:
-        data = LabelSet(
-            labels=np.repeat([0, 1], [zeros, ones]),
-            class_names=("0", "1"),
-            title="",
-            provenance="published label counts, random order",
-        )
-        for attack in attacks:
-            setting = Setting(data=data, attack=attack)
-            promise = attack.promise(channel.threat(setting))
-            rngs = np.random.default_rng(0).spawn(2)
-            outcome, seconds = timed(lambda s=setting, r=rngs: channel.play(s, curator_rng=r[0], attack_rng=r[1]))
-            name = "paper: 5 a query" if attack.size else f"largest certified, {attack.decoder}"
-            certified = "yes" if promise is not None and promise.certified else "no"
-            print(
-                f"{zeros + ones:7,} {name:<40} {outcome.queries:7,} {outcome.n_correct / outcome.n_records:9.2%} "
-                f"{certified:>9} {seconds:8.2f}",
-                flush=True,
-            )
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=[1_000, 10_000, 30_000, 100_000], help="numbers of labels"
     )
-    parser.add_argument("--blocks", action="store_true", help="play Table 2 of ICML 2021 in blocks instead")
-    options = parser.parse_args()
-    if options.blocks:
-        blocks(((225, 81), (357, 212), (762, 610), (12_500, 12_500)))
-    else:
-        growth(options.sizes)
+    growth(parser.parse_args().sizes)
 
 
 if __name__ == "__main__":

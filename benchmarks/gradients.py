@@ -8,10 +8,9 @@ Usage::
 
 Parts: *exact* (float32 gradients, random and trained networks, CPU per sample), *saturation* (where identifiability
 ends), *search* (Wang et al., ICLR 2024, Algorithms 1 and 2, in the same run, beside stored figures of their program),
-*factor* (gradients times a factor that nobody told, in float32 and halves), *one-hot* (their Appendix B.3),
-*defences* (the strongest attack beside each certificate) and *table5* (their noise study under every reading). Times
-are processor time of one core. *silently wrong* counts answers that claim to be unique and are further than 1e-3 (L1)
-from the truth.
+*factor* (gradients times a factor that nobody told, in float32 and halves), *one-hot* (their Appendix B.3) and
+*defences* (the strongest attack beside each certificate). Times are processor time of one core. *silently wrong* counts
+answers that claim to be unique and are further than 1e-3 (L1) from the truth.
 """
 
 from __future__ import annotations
@@ -27,6 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.evaluator.theory import theory
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_data.bundled import Digits, load_bunch
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import OwnSamples
@@ -45,10 +47,10 @@ from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
-from labelinf_papers.published.iclr_table5 import table5
 from labelinf_papers.search.algorithm import search
 from labelinf_papers.search.loss import label_loss
 
+BUILDER = Builder(Host.load())
 FAMILIES = ("one-hot", "smoothing", "mixup")
 EXCLUDED = {"one-hot": 1, "smoothing": 1, "mixup": 2}
 RIGHT = 1e-3  # L1
@@ -348,20 +350,9 @@ def report_defended(name: str, data: LabelSet, defence: GradientDefence, samples
         shares[label] = sum(game.n_correct for game in games) / n
     best = max(shares, key=lambda item: shares[item])
     half = 1.96 * (shares[best] * (1 - shares[best]) / n) ** 0.5
-    ceiling = "".join(f"{line.accuracy:.3f}" for line in defence.ceilings(threat)) or "none"
+    proved = min((line.reached for line in theory(BUILDER, "gradient", threat).ceilings), default=1.0)
+    ceiling = f"{proved:.3f}" if proved < 1 else "none"
     print(f"{name:26}{n:6}{shares[best]:11.3f}{half:7.3f}{ceiling:>13}   {best}", flush=True)
-
-
-def paper_noise(scale: float) -> None:
-    """Print the paper's Table 5 under each reading, and the honest study."""
-    done = table5(max(6, int(100 * scale)))
-    print(f"\n{done.title}")
-    for table in done.tables:
-        print(table.title)
-        for row in (table.columns, *table.rows):
-            print("".join(f"{cell if isinstance(cell, str) else format(cell, 'g'):>24}" for cell in row))
-    for finding in done.findings:
-        print(f"{finding.says}: {finding.value}")
 
 
 PARTS: dict[str, Callable[[float], None]] = {
@@ -371,7 +362,6 @@ PARTS: dict[str, Callable[[float], None]] = {
     "factor": unknown_factor,
     "one-hot": saturated_one_hot,
     "defences": defended,
-    "table5": paper_noise,
 }
 
 
