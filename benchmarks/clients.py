@@ -3,7 +3,7 @@
 Usage::
 
     python benchmarks/clients.py                            # needs PyTorch; about ten minutes on one core
-    python benchmarks/clients.py --modules cnn Tied --conducts plain Adam
+    python benchmarks/clients.py --modules cnn LoraConfig IA3Config --conducts plain Adam    # adapters of peft
 
 Every cell is one audit: 32 labels of the five first digits, all attacks, one record an update (four in the last two
 columns, four clients summed in *sum of 4*). A cell says what the audit answered: the share of labels that came out, or
@@ -39,9 +39,14 @@ _FOURS = ("train()", "mini-batches")
 Update = Callable[[Any, Any, Any], Any]
 
 
+def loss_of(model: Any, x: Any, y: Any) -> Any:
+    output = model(x)
+    return functional.cross_entropy(getattr(output, "logits", output).flatten(1), y)
+
+
 def plain(model: Any, x: Any, y: Any) -> dict[str, Any]:
-    loss = functional.cross_entropy(model(x).flatten(1), y)
-    return dict(zip(dict(model.named_parameters()), torch.autograd.grad(loss, list(model.parameters())), strict=True))
+    own = {name: part for name, part in model.named_parameters() if part.requires_grad}
+    return dict(zip(own, torch.autograd.grad(loss_of(model, x, y), list(own.values())), strict=True))
 
 
 def trained(optimiser: Any, steps: int, **options: Any) -> Update:
@@ -49,7 +54,7 @@ def trained(optimiser: Any, steps: int, **options: Any) -> Update:
         own = optimiser(model.parameters(), **options)
         for _ in range(steps):
             own.zero_grad()
-            functional.cross_entropy(model(x).flatten(1), y).backward()
+            loss_of(model, x, y).backward()
             own.step()
         return model
 
@@ -71,7 +76,7 @@ def top(part: Any) -> Any:
 
 
 def eight_bits(part: Any) -> Any:
-    return torch.round(part / part.abs().max() * 127) * (part.abs().max() / 127)
+    return torch.round(part / (part.abs().max() + 1e-30) * 127) * (part.abs().max() / 127)
 
 
 def train_mode(model: Any, x: Any, y: Any) -> dict[str, Any]:
@@ -113,16 +118,11 @@ def digits() -> LabelSet:
 
 def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> ClientAudit:
     torch.manual_seed(0)
-    network = TorchNetwork.wrap(make(64, _CLASSES), target=make.__name__, n_inputs=64, precision="float32")
+    network = TorchNetwork.wrap(make(64, _CLASSES), target=conduct, n_inputs=64, precision="float32", headless=True)
     client = UserClient(function=CONDUCTS[conduct], name=conduct, network=network)
-    settings: Any = {
-        "samples": _LABELS,
-        "batch": 4 if conduct in _FOURS else 1,
-        "own": _OWN,
-        "gain": 0.1,
-        "rng": np.random.default_rng(0),
-    }
-    return audit_client(client, data, builder, clients=4 if conduct == "sum of 4" else 1, **settings)
+    settings: Any = {"samples": _LABELS, "own": _OWN, "gain": 0.1, "rng": np.random.default_rng(0)}
+    batch, clients = 4 if conduct in _FOURS else 1, 4 if conduct == "sum of 4" else 1
+    return audit_client(client, data, builder, batch=batch, clients=clients, **settings)
 
 
 def cell(found: ClientAudit) -> str:
@@ -138,21 +138,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-v", action="store_true", help="what each audit said, and how long it took")
     options = parser.parse_args(arguments)
     data, builder, rows = digits(), Builder(Host.load(strict=True)), []
-    for make in (make for make in torch_modules.MODULES if make.__name__ in options.modules):
+    for make in (make for make in torch_modules.EVERY if make.__name__ in options.modules):
         row = []
         for conduct in options.conducts:
             start = time.process_time()
             found = played(data, builder, make, conduct)
             row.append(cell(found))
             if options.v:
-                what = f"{found.scores[0].attack}, p = {found.p_value:.3g}"
-                if found.tried is not None:
-                    what += f"; behind {found.change} {found.tried.correct} of at most {found.allows:.0%}"
-                failed = "; ".join(f"{s.attack}: {s.failed}{s.unfit}" for s in found.scores if s.failed or s.unfit)
-                took = time.process_time() - start
-                print(
-                    f"{make.__name__}, {conduct}: {row[-1]}; {what}; {took:.0f} s {failed}", file=sys.stderr, flush=True
+                what = (
+                    f"{found.scores[0].attack}, p = {found.p_value:.3g}, {time.process_time() - start:.0f} s; behind "
                 )
+                what += f"{found.change} {found.tried}, of at most {found.allows:.0%}"
+                failed = "; ".join(f"{s.attack}: {s.failed}{s.unfit}" for s in found.scores if s.failed or s.unfit)
+                print(f"{make.__name__}, {conduct}: {row[-1]}; {what}; {failed}", file=sys.stderr)
         rows.append((make.__name__, *row))
     for line in (("module", *options.conducts), ("---",) * (1 + len(options.conducts)), *rows):
         print(f"| {' | '.join(line)} |")

@@ -23,7 +23,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess, LabelSet, Setting
-from labelinf_data.bundled import load_bunch
+from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.common import given, spread_counts
 from labelinf_gradients.attacks.counts import Interpolated, Llg, Moments, Yin, class_means, features_of_auxiliary
 from labelinf_gradients.attacks.guesses import PriorGuess
@@ -47,13 +47,6 @@ class Rlu(GradientAttack):
             means = [class_means(softmax(head(x) - move), classes, threat.n_classes) for move in moved]
             found.append(counts.by_moments(g[None], np.mean(means, axis=0), threat.batch)[0])
         return Guess(labels=spread_counts(np.array(found)))
-
-
-def digits() -> LabelSet:
-    """Return scikit-learn's digits."""
-    bunch = load_bunch("digits")
-    names = tuple("0123456789")
-    return LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
 
 
 def clusters() -> LabelSet:
@@ -109,7 +102,7 @@ def main() -> None:
         *(f"{name:>10} " for name in peers),
         "over peers      chosen",
     )
-    for data, own, late in ((digits(), 200, 40), (clusters(), 1000, 10)):
+    for data, own, late in ((Digits().load(), 200, 40), (clusters(), 1000, 10)):
         batches = ((16, 64, 256) if late > 10 else (16, 64)) if local else (8, 32, 64, 256)
         for cell in itertools.product((2, late) if local else (0, 2, late), (1, 5, 10) if local else (1,), batches):
             epochs, steps, batch = cell

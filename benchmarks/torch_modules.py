@@ -136,7 +136,21 @@ class MixedPrecision(nn.Module):
             return self.body(x).float()
 
 
+def adapted(config: str) -> Any:
+    def make(n: int, c: int) -> Any:
+        import peft
+        import transformers
+
+        sizes = {"hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 96}
+        whole = transformers.BertConfig(vocab_size=64, num_labels=c, **sizes)
+        return peft.get_peft_model(transformers.BertForSequenceClassification(whole), getattr(peft, config)())
+
+    make.__name__ = config
+    return make
+
+
 MODULES = (
     *(mlp, gelu, cnn, BatchNormResNet, VisionTransformer, Bag, Recurrent, SharedLayer, Tied, FunctionalHead),
     *(convolution_head, TokenTransformer, dropout, MixedPrecision),
 )
+EVERY = (*MODULES, *map(adapted, ("LoraConfig", "IA3Config")))  # those of peft have frozen heads

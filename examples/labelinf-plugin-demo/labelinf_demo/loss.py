@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
+from labelinf_scores.arithmetic import Arithmetic
 from labelinf_scores.metrics.additive import AdditiveLoss
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from labelinf_scores.arithmetic import Arithmetic
 
 
 @attrs.frozen(kw_only=True)
