@@ -6,6 +6,7 @@ that points against all others (G27). Any other parameter tells labels to who ca
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -108,19 +109,11 @@ def audit_saved(
         return _counted(rows, rows >= 0, labels, solvable=bool(name))
     layer, gradients = network.classifier, np.array([update[name] for update in updates])
     gradients[_of_several(gradients, precision)] = np.nan  # which explains nothing
-    tries = []
-    for scaled_, sign in ((False, 1), (True, -1), (True, 1)):
-        found = recover(
-            sign * gradients,
-            layer.weights,
-            bias=layer.bias,
-            nonnegative=network.nonnegative,
-            precision=precision,
-            scaled=scaled_,
-        )
-        explained = sum(status is not RecoveryStatus.UNEXPLAINED for status in found.status)
-        tries.append((explained, found, scaled_))
-    explained, best, scaled_ = max(tries, key=lambda item: item[0])
+    solve = functools.partial(recover, bias=layer.bias, nonnegative=network.nonnegative, precision=precision)
+    ways = ((False, 1), (True, -1), (True, 1))
+    tries = [(solve(sign * gradients, layer.weights, scaled=scaled), scaled) for scaled, sign in ways]
+    explaining = [sum(status is not RecoveryStatus.UNEXPLAINED for status in found.status) for found, _ in tries]
+    explained, (best, scaled) = max(explaining), tries[int(np.argmax(explaining))]
     unique = np.array([status is RecoveryStatus.UNIQUE for status in best.status], dtype=bool)
     # Of an adapter nothing is explained: the layer that it is added to is nowhere in it.
     several = np.array([not explained or status is RecoveryStatus.AMBIGUOUS for status in best.status], dtype=bool)
@@ -128,7 +121,7 @@ def audit_saved(
     silent = sum(status is RecoveryStatus.NO_INFORMATION for status in best.status)
     listed = max(0, explained - int((unique | (rows >= 0)).sum()) - silent)
     told = np.where(rows < 0, best.hard, rows)
-    return _counted(told, unique | (rows >= 0), labels, listed=listed, scaled=scaled_, remark=best.remark)
+    return _counted(told, unique | (rows >= 0), labels, listed=listed, scaled=scaled, remark=best.remark)
 
 
 def _counted(
@@ -162,11 +155,9 @@ def _of_tokens(updates: list[Update], labels: NDArray[np.intp] | None, network: 
         truth = np.zeros(0, dtype=np.intp) if labels is None else np.ravel(labels[row])
         known, bias = np.unique(truth[truth >= 0]), update.get(more[0]) if more else None
         places = 0 if bias is None or np.median(bias) < 0 else int((truth >= 0).sum())
-        told.append(
-            token_labels(update[weight], layer.weights, bias_gradient=bias, places=places, tied=network.head.tied)
-        )
-        same = network.head.tied or len(known) == len(told[row].tokens)
-        right += int(same and np.isin(known, told[row].tokens).all())
+        tied = network.head.tied
+        told.append(token_labels(update[weight], layer.weights, bias_gradient=bias, places=places, tied=tied))
+        right += int((tied or len(known) == len(told[row].tokens)) and np.isin(known, told[row].tokens).all())
     found = Saved(
         n_updates=len(told),
         certain=sum(len(each.tokens) > 0 for each in told),
