@@ -51,6 +51,12 @@ def update(model, x, labels):
 """
 
 
+METRIC = """
+from sklearn.metrics import roc_auc_score
+
+def score(solution, submission, row_id_column_name):
+    return roc_auc_score(solution["sick"], submission["sick"])
+"""
 BLOCKS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("test_commands.py"))))
 PAGES = [page for page in BLOCKS.PAGES if "tutorials" not in page]  # theirs run where what they print is compared
 
@@ -127,6 +133,10 @@ def lay_benchmarks(folder: Path) -> None:
 def lay_how_tos(folder: Path) -> None:
     lay_runs(folder)
     lay_log(folder)
+    (folder / "metric.py").write_text(METRIC)
+    for name in ("solution", "sample_submission"):
+        rows = "".join(f"p{i},{i % 3 == 0:d}\n" if name == "solution" else f"p{i},.5\n" for i in range(40))
+        (folder / f"{name}.csv").write_text(f"patient,sick\n{rows}")
 
 
 FILES: dict[str, Callable[[Path], None]] = {
