@@ -120,18 +120,17 @@ def sum_kl(noise: Floats, u: float, v: float, gap: float, width: int) -> float:
 def least_sum_kl(u: float, v: float, gap: float, width: int, share: float, power: float) -> Floats:
     """Return what :func:`sum_kl` is least of, of an average power of ``power gap``; ``share`` is that of class 1."""
     u, v = max(u / gap, _FLOOR), max(v / gap, _FLOOR)
-    cost = np.array([(1 - share) * width, 1 - share, share * width, share])
+    unit = np.array([max(u, v), 1, max(u, v), 1])  # what is across is as small as the spread of a fitted class
+    cost = np.array([(1 - share) * width, 1 - share, share * width, share]) * unit
     limit = {"type": "ineq", "fun": lambda x: power - cost @ x, "jac": lambda x: -cost}
-    known: dict[str, Any] = {
-        "args": (u, v, 1.0, width),
-        "method": "SLSQP",
-        "bounds": [(0, None)] * 4,
-        "constraints": [limit],
-    }
-    begin = [np.array([1.0, 1, 0.01, 1]), np.array([0.01, 1, 1.0, 1])]
-    tried = [minimize(sum_kl, power * x / (cost @ x), options={"ftol": 1e-8}, **known) for x in begin]
-    best = min(tried, key=lambda each: float(each.fun))
-    return np.maximum(np.where(best.x < 1e-8 * power, 0, best.x), 0) * gap
+    known: dict[str, Any] = {"method": "SLSQP", "bounds": [(0, None)] * 4, "constraints": [limit]}
+    begin = [np.array([1.0, power, 0.01, power]), np.array([0.01, power, 1.0, power])]
+    tried = [
+        minimize(lambda x: sum_kl(x * unit, u, v, 1.0, width), power * x / (cost @ x), options={"ftol": 1e-10}, **known)
+        for x in begin
+    ]
+    best = min(tried, key=lambda each: float(each.fun)).x
+    return np.maximum(np.where(best < 1e-6, 0, best), 0) * unit * gap
 
 
 @attrs.frozen(kw_only=True)
