@@ -124,13 +124,14 @@ def least_sum_kl(u: float, v: float, gap: float, width: int, share: float, power
     cost = np.array([(1 - share) * width, 1 - share, share * width, share]) * unit
     limit = {"type": "ineq", "fun": lambda x: power - cost @ x, "jac": lambda x: -cost}
     known: dict[str, Any] = {"method": "SLSQP", "bounds": [(0, None)] * 4, "constraints": [limit]}
+
+    def told(x: Floats) -> float:
+        return sum_kl(x * unit, u, v, 1.0, width)
+
     begin = [np.array([1.0, power, 0.01, power]), np.array([0.01, power, 1.0, power])]
-    tried = [
-        minimize(lambda x: sum_kl(x * unit, u, v, 1.0, width), power * x / (cost @ x), options={"ftol": 1e-10}, **known)
-        for x in begin
-    ]
+    tried = [minimize(told, power * x / (cost @ x), options={"ftol": 1e-10}, **known) for x in begin]
     best = min(tried, key=lambda each: float(each.fun)).x
-    return np.maximum(np.where(best < 1e-6, 0, best), 0) * unit * gap
+    return np.asarray(np.maximum(np.where(best < 1e-6, 0, best), 0) * unit * gap)
 
 
 @attrs.frozen(kw_only=True)
