@@ -102,7 +102,7 @@ def _winners(board: Board, folder: Path) -> str:
     most = f"attackers gain at most {points(after or 1.0)} points once they are"
     return f"""\
 # To have the first {_FIRST} named by the sealed rows when the board is closed, write this ({most}),
-# delete board.state before the first submission, and say labelinf guard init:
+# delete board.state and labels.csv.boards before the first submission, and say labelinf guard init:
 # [final]
 # ranks = {_FIRST}
 """

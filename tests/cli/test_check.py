@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -341,7 +342,16 @@ def test_tables_of_labels_and_predictions_alone_need_no_more_and_a_shipped_metri
 
     assert found.exit_code == Exit.FOUND, found.output
     assert 'metric = "roc-auc"' in Path("kept/board.toml").read_text()
-    assert "# ranks = 3" in Path("kept/board.toml").read_text()
+    written = Path("kept/board.toml").read_text()
+    assert "# ranks = 3" in written
+    assert "delete board.state and labels.csv.boards" in written
+
+    shutil.rmtree("kept/board.state")  # as it says: no other board is known that scores these labels
+    Path("kept/labels.csv.boards").unlink()
+    Path("kept/board.toml").write_text(f"{written}\n[final]\nranks = 3\n")
+    anew = CliRunner().invoke(main, ["guard", "init", "kept/board.toml"])
+    assert anew.exit_code == Exit.DONE, anew.output
+    assert "NOTE" not in anew.output
 
 
 @pytest.mark.long
