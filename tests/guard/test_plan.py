@@ -102,6 +102,12 @@ def test_every_policy_is_in_the_plan_and_569_labels_are_void() -> None:
     assert small[-1].proves is None
 
 
+def test_a_target_that_all_labels_may_be_public_for_is_planned_without_a_final_release() -> None:
+    rows = table(PlanQuestion(records=5_000, teams=1, submissions=10, gain=0.3))
+    assert any(row.recommended for row in rows)
+    assert not any("final release" in row.policy for row in rows)
+
+
 @pytest.mark.long
 def test_a_plan_is_drawn_as_a_page_of_its_own(tmp_path: Path) -> None:
     page = tmp_path / "plan.html"
