@@ -83,8 +83,8 @@ def deployed_board(
     if winners:
         board.write_text(f"{board.read_text(encoding='utf-8')}\n{winners}", encoding="utf-8")
     what = "" if expected.classes_predicted else f" (the probability of {expected.classes[-1]})"
-    rows = "scores all rows" if policy.public.share == 1 else "draws the public rows anew"
-    drawn = f" It {rows}, whatever {solution.usage} says." if solution.usage else ""
+    drawn = "scores all rows" if policy.public.share == 1 else "draws the public rows anew"
+    drawn = f" It {drawn}, whatever {solution.usage} says." if solution.usage else ""
     return (
         f"begun: {board}; attackers gain at most {points(proved)} points.{drawn} Its folder holds the labels: keep it "
         f"to yourself. A submission is a CSV file with the columns {', '.join(expected.columns)}"
