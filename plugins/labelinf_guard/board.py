@@ -323,14 +323,13 @@ class Board:
         Raises:
             InputError: Rows of the ledger were lost, or a submission is.
         """
-        self.ledger.settle()
-        if self.ledger.book.final is None:
-            try:
-                self.ledger.add_final(self._final())
-            except RefusedError as error:
-                raise InputError(str(error)) from error
-        found: list[dict[str, Any]] = self.ledger.book.final or []
-        return found
+        try:
+            self.ledger.end()
+            if self.ledger.book.final is None and ((found := self._final()) or not self.ledger.book.final_lost):
+                self.ledger.add_final(found)
+        except RefusedError as error:
+            raise InputError(str(error)) from error
+        return list(self.ledger.book.final or [])
 
     def _keep(self, entry: LedgerEntry, submission: ParsedSubmission) -> None:
         self._kept.write_rows(entry.number, entry.digest, submission.rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import component
-from labelinf_core.cli.options import Finite, Share
+from labelinf_core.cli.options import Finite, NewFile, Share
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.exits import Exit
@@ -45,7 +45,7 @@ def guard() -> None:
 @click.option("--gain", type=Share(min=0, min_open=True, max=1), default=0.1, show_default=True, help="The target.")
 @click.option("--perfect", type=Share(min=0, max=1), help="Accuracy of a perfect model, if you will assume it.")
 @click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as a page, with pictures.")
+@click.option("--html", type=NewFile(), metavar="FILE", help="Write it as a page, with pictures.")
 @output_options
 def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
@@ -61,7 +61,7 @@ def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     if html is not None:
         from labelinf_guard.pages import plan_page
 
-        _write(html, plan_page(f"Policies for {asked['records']} labels", rows, lines(rows)))
+        html.write_text(plan_page(f"Policies for {asked['records']} labels", rows, lines(rows)), encoding="utf-8")
     tell(rows, lines(rows), as_json=as_json)
 
 
@@ -290,13 +290,6 @@ def export(board: Path, platform: str, out: Path, as_json: bool) -> None:
     files = (f"\nscorer {found.scorer}", f"solution {found.solution} (private: it holds the labels)")
     document = {"said": found.said, "scorer": str(found.scorer), "solution": str(found.solution)}
     tell(document, (*found.said, *files), as_json=as_json)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"--html {path} cannot be written: {error.strerror}.") from error
 
 
 def _verified(found: Verified) -> list[str]:

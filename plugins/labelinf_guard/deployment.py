@@ -83,7 +83,8 @@ def deployed_board(
     if winners:
         board.write_text(f"{board.read_text(encoding='utf-8')}\n{winners}", encoding="utf-8")
     what = "" if expected.classes_predicted else f" (the probability of {expected.classes[-1]})"
-    drawn = f" It draws the public rows anew, whatever {solution.usage} says." if solution.usage else ""
+    drawn = "scores all rows" if policy.public.share == 1 else "draws the public rows anew"
+    drawn = f" It {drawn}, whatever {solution.usage} says." if solution.usage else ""
     return (
         f"begun: {board}; attackers gain at most {points(proved)} points.{drawn} Its folder holds the labels: keep it "
         f"to yourself. A submission is a CSV file with the columns {', '.join(expected.columns)}"
@@ -94,15 +95,14 @@ def deployed_board(
 
 def _winners(board: Board, folder: Path) -> str:
     """Return how to have winners named by the sealed rows at the end, and what that tells; empty where all of it."""
-    policy = attrs.evolve(board.policy, final=FinalPart(ranks=_FIRST))
     try:
+        policy = attrs.evolve(board.policy, final=FinalPart(ranks=_FIRST))
         after = certificate_of(policy, metric_of(policy, folder), board.sizes()).after
-    except InputError:
+    except (InputError, ValueError):  # no label is sealed: all are public
         return ""
-    most = f"attackers gain at most {points(after or 1.0)} points once they are"
     return f"""\
-# To have the first {_FIRST} named by the sealed rows when the board is closed, write this ({most}),
-# delete board.state before the first submission, and say labelinf guard init:
+# Before the first submission: to have the first {_FIRST} named by the sealed rows at the end (attackers gain at most
+# {points(after or 1.0)} points then), write this, delete board.state and labels.csv.boards, say labelinf guard init:
 # [final]
 # ranks = {_FIRST}
 """

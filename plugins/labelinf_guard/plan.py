@@ -301,7 +301,7 @@ def _ranks(asked: PlanQuestion) -> Iterator[PolicyRow]:
 def _final(asked: PlanQuestion) -> Iterator[PolicyRow]:
     """What a final release, exact or with noise and the exact order of ten, adds to the split."""
     split = _shared(asked)
-    if split is None:
+    if split is None or not asked.sizes(split).sealed:  # so wide a target that all are public
         return
     ranks = min(_RANKS, asked.teams)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -327,6 +328,21 @@ def test_a_board_of_the_hosts_own_tables_runs_with_her_columns_and_is_closed(che
 
 
 @pytest.mark.long
+def test_a_board_of_all_rows_is_begun_and_says_that_it_scores_private_ones(check: Check) -> None:
+    """Twenty answers are so few that noise alone keeps the target: no row is sealed, and no winner named by any."""
+    name = f"right_{module('own')}"
+    Path(f"{name}.py").write_text("def score(labels, predictions):\n    return float((labels == predictions).mean())\n")
+    rows = (f"p{at:04d},{at * at % 7 % 2},{'Public' if at % 2 else 'Private'}\n" for at in range(3000))
+    Path("sol.csv").write_text("id,label,Usage\n" + "".join(rows))
+
+    found = check(f"{name}.py", "sol.csv", "--gain", "20%", "--queries", "20", "--deploy", "kept")
+
+    assert "begun: kept/board.toml" in found.stdout, found.output
+    assert "It scores all rows, whatever Usage says." in found.stdout
+    assert "ranks" not in Path("kept/board.toml").read_text()
+
+
+@pytest.mark.long
 def test_tables_of_labels_and_predictions_alone_need_no_more_and_a_shipped_metric_is_begun(check: Check) -> None:
     name = f"auc_{module('own')}"
     Path(f"{name}.py").write_text(
@@ -341,7 +357,16 @@ def test_tables_of_labels_and_predictions_alone_need_no_more_and_a_shipped_metri
 
     assert found.exit_code == Exit.FOUND, found.output
     assert 'metric = "roc-auc"' in Path("kept/board.toml").read_text()
-    assert "# ranks = 3" in Path("kept/board.toml").read_text()
+    written = Path("kept/board.toml").read_text()
+    assert "# ranks = 3" in written
+    assert "delete board.state and labels.csv.boards" in " ".join(written.split())
+
+    shutil.rmtree("kept/board.state")  # as it says: no other board is known that scores these labels
+    Path("kept/labels.csv.boards").unlink()
+    Path("kept/board.toml").write_text(f"{written}\n[final]\nranks = 3\n")
+    anew = CliRunner().invoke(main, ["guard", "init", "kept/board.toml"])
+    assert anew.exit_code == Exit.DONE, anew.output
+    assert "NOTE" not in anew.output
 
 
 @pytest.mark.long

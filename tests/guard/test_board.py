@@ -26,6 +26,7 @@ from labelinf_guard.certificate.statement import thousandths
 from labelinf_guard.clock import StepClock
 from labelinf_guard.commitment import whole_terms
 from labelinf_guard.files import State, derived, read_key
+from labelinf_guard.ledger.book import LedgerEntry
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.metrics import UnscorableError
 from labelinf_guard.policy import read_policy
@@ -712,6 +713,19 @@ def test_a_board_without_a_final_release_is_closed_and_keeps_its_standing(
     assert besides(board) == []  # nothing was told that is not charged
     checked = json.loads(command("verify", "board.toml", "--json").output)
     assert (checked["faults"], checked["submissions"]) == ([], 1)
+
+
+def test_what_was_admitted_before_the_closing_is_told_and_stands_in_all_that_is_released(
+    begin: Begin, labels: np.ndarray, command: Callable[..., Result]
+) -> None:
+    board = begin("[public]\nshare = 0.1\n[final]\nranks = 1\n[target]\ngain = 0.3\n[budget]\nper_board = 500\n")
+    score(board, np.where(np.arange(600) % 5, labels, 1 - labels), "early")
+    waiting = board.enter("best", csv(labels))
+    assert isinstance(waiting, LedgerEntry)
+
+    assert board.release() == [{"team": "best", "score": "", "rank": 1}]
+    assert board.standing()[0] == ("best", board.tell(waiting, "best").score)
+    assert command("verify", "board.toml").exit_code == 0
 
 
 def test_ranks_alone_name_teams_by_the_sealed_rows_and_tell_no_score(

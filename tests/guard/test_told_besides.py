@@ -186,6 +186,18 @@ def test_final_scores_may_be_among_rows_that_no_anchor_tells_of(tmp_path: Path) 
         again.release()
 
 
+def test_a_board_that_releases_nothing_is_closed_after_rows_were_lost_too(tmp_path: Path) -> None:
+    board = begun(tmp_path, scores=0)
+    send(board, np.arange(N) % 7 == 0, "t")
+    board.close()
+    assert guard("adopt", str(board._path), "--lost", "1").exit_code == 0
+    again = Board.open(board._path, clock=StepClock())
+    assert again.release() == again.release() == []
+    assert again.ledger.book.closed == "This board is closed."
+    again.close()
+    assert guard("verify", str(board._path)).exit_code == 0
+
+
 def test_an_odometer_counts_what_was_told_and_lost(tmp_path: Path) -> None:
     noisy = "noise = 0.05"
     board = begun(tmp_path, scores=0, release=noisy, target="perfect = 0.5")

@@ -244,6 +244,14 @@ class Ledger:
         with self._transaction():
             self._settle()
 
+    def end(self) -> None:
+        """Admit nothing more, and wait for the beats of what was admitted: the last standing counts that too."""
+        with self._transaction():
+            if not self.book.closed:
+                self._append("close", {"why": "This board is closed."})
+        for last in self.book.entries[-1:]:
+            self.wait(last)
+
     def add_final(self, released: list[Any]) -> None:
         """Close the board with its final release; a second one is refused.
 
