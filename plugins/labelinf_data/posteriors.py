@@ -7,21 +7,16 @@ assumption of whoever gives them: a model that is too sure of itself makes what 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_number
 from labelinf_data.table import columns_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from labelinf_core.contracts.components import LabelSet
 
 __all__ = ["with_posteriors"]
 
@@ -53,8 +48,10 @@ def with_posteriors(found: LabelSet, written: str, own: Mapping[str, Sequence[st
     cells = [columns[name] for name in wanted]
     if len(cells[0]) != n_records:
         raise InputError(f"{place} has posteriors of {len(cells[0])} records for {n_records} labels, in order.")
-    largest = _largest(np.array([[_share(cell, place) for cell in column] for column in cells]).T, n_classes, place)
-    return attrs.evolve(found, perfect=float(largest.mean()))
+    rows = np.array([[float(cell) if is_number(cell) else -1.0 for cell in column] for column in cells]).T
+    if ((rows < 0) | (rows > 1)).any():
+        raise InputError(f"{place}: posteriors must be numbers from 0 to 1 in every row; some are not.")
+    return attrs.evolve(found, perfect=float(_largest(rows, n_classes, place).mean()))
 
 
 def _largest(rows: NDArray[np.float64], n_classes: int, place: str) -> NDArray[np.float64]:
@@ -68,10 +65,3 @@ def _largest(rows: NDArray[np.float64], n_classes: int, place: str) -> NDArray[n
     if (alone < 1 / n_classes).any():
         raise InputError(f"{place}: the likeliest of {n_classes} classes has a probability of 1/{n_classes} at least.")
     return np.asarray(alone)
-
-
-def _share(cell: str, place: str) -> float:
-    value = float(cell) if is_number(cell) else -1.0
-    if not 0 <= value <= 1:
-        raise InputError(f"{place}: posteriors must be numbers from 0 to 1 in every row; some are not.")
-    return value

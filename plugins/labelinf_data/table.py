@@ -77,9 +77,18 @@ def listed(header: list[str]) -> str:
 
 
 def usage_column(header: list[str], body: list[Row]) -> int | None:
-    """Return the index of the column that says which rows a board scores; None where there is none."""
-    named = [at for at, name in enumerate(header) if name.lower() == "usage"]
-    return next((at for at in named if {row[at].lower() for _, row in body if len(row) > at} <= _USAGE), None)
+    """Return the index of the column that says which rows a board scores; None where there is none.
+
+    Raises:
+        InputError: It says so of some rows, and something else of others.
+    """
+    for at in (at for at, name in enumerate(header) if name.lower() == "usage"):
+        strange = [line for line, row in body if len(row) > at and row[at].lower() not in _USAGE]
+        if 0 < len(strange) < len(body):
+            raise InputError(f"column {header[at]!r}, line {strange[0]}: neither Public, Private nor Ignored.")
+        if not strange:
+            return at
+    return None
 
 
 def _text(path: str) -> str:

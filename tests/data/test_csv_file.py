@@ -259,7 +259,8 @@ def test_rows_that_are_ignored_need_no_label_and_usage_without_public_rows_is_re
 
 
 def test_a_column_of_that_name_with_other_words_says_nothing_of_rows(tmp_path: Path) -> None:
-    found = CsvFile(path=write(tmp_path, HOST.replace("Private", "heavy")), column="sick").load()
+    other = HOST.replace("Private", "heavy").replace("Public", "light")
+    found = CsvFile(path=write(tmp_path, other), column="sick").load()
 
     assert found.n_records == 10
 
@@ -269,3 +270,10 @@ def test_of_two_columns_the_one_that_names_the_rows_is_not_the_labels(tmp_path: 
 
     with pytest.raises(InputError, match="name the one with the labels"):
         CsvFile(path=write(tmp_path, "sex,sick\na,0\nb,1\na,0\nb,1\n")).load()
+
+
+@pytest.mark.parametrize("typed", ["Publc", "", "test"])
+def test_a_row_whose_usage_is_mistyped_is_named(tmp_path: Path, typed: str) -> None:
+    """The whole column was passed over in silence, and private rows were scored."""
+    with pytest.raises(InputError, match="column 'Usage', line 3: neither Public, Private nor Ignored"):
+        CsvFile(path=write(tmp_path, HOST.replace("p1,1,Public", f"p1,1,{typed}"))).load()
