@@ -119,7 +119,7 @@ def advise(
     >>> import labelinf as li
     >>> found = li.advise(gain="5%", records=200, only=["randomised-response"], questions=0)
     >>> [round(item.certified, 3) for item in found.found]
-    [0.201]
+    [0.129]
 
     Args:
         y: Private labels of any names, shape ``(n_records,)``; None: those that ``game`` names or counts.

@@ -14,13 +14,14 @@ from labelinf_core.evaluator.results import CellResult
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board
 from labelinf_core.report.console import fitting, plain_table, whole_column
+from labelinf_core.report.worst import games
 
 __all__ = ["NARROW", "Sources", "block"]
 
 NARROW = 100  #: columns of a terminal below which tables give up their alignment
 
 _ATTACK = 20  # columns for an attack's name
-_COLUMNS = {"labels\n%": 9, "all\n%": 9, "queries": 7}  # least width of every column, so that blocks align
+_COLUMNS = {"labels\n%": 6, "95 %\nCI": 6, "all in\ngames": 7, "queries": 7}  # least widths, so that blocks align
 _WIDE = {"seconds": 7, "noise\nneeded": 9, "noise\npresent": 7, "ceiling\n%": 7}
 
 
@@ -90,8 +91,9 @@ def _columns(board: Board, wide: bool) -> dict[str, int]:
 
 def _played(result: CellResult) -> dict[str, str]:
     return {
-        "labels\n%": words.share(result.accuracy) if result.accuracy else "",
-        "all\n%": words.share(result.exact) if result.exact else "",
+        "labels\n%": words.percent(result.accuracy.value) if result.accuracy else "",
+        "95 %\nCI": f"{100 * ci.low:.0f}-{100 * ci.high:.0f}" if (ci := result.accuracy) else "",
+        "all in\ngames": games(result),
         "queries": "" if result.tally.queries is None else f"{result.tally.queries:.0f}",
         "seconds": "" if result.tally.seconds is None else words.duration(result.tally.seconds),
     }

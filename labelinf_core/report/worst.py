@@ -16,7 +16,7 @@ from labelinf_core.report import words
 from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked, unmet
 from labelinf_core.report.console import fits, fitting, plain_table, whole_column
 
-__all__ = ["alarm", "legend", "lines", "print_worst"]
+__all__ = ["alarm", "games", "legend", "lines", "print_worst"]
 
 _WIDTHS = (24, 19, 15, 12)  # columns for the name of a pipeline, and of an attack: the first for which there is room
 _NAMES = ("defence", "strongest\nattack", "verdict")
@@ -85,7 +85,7 @@ def _table(board: Board, width: int) -> Table:
         "strongest\nattack": [words.heading(words.attack(cell), width) for cell in worst],
         "labels\n%": [words.percent(cell.accuracy.value) if cell.accuracy else "" for cell in worst],
         "95 %\nCI": [f"{100 * ci.low:.0f}-{100 * ci.high:.0f}" if (ci := cell.accuracy) else "" for cell in worst],
-        "all in\ngames": [_games(cell) for cell in worst],
+        "all in\ngames": [games(cell) for cell in worst],
         "queries": ["" if cell.tally.queries is None else f"{cell.tally.queries:.0f}" for cell in worst],
         "verdict": verdicts,
         **{words.heading(name, 8): row for name, row in costs(by_pipeline, intervals=False).items()},
@@ -100,7 +100,7 @@ def _table(board: Board, width: int) -> Table:
     return table
 
 
-def _games(cell: CellResult) -> str:
+def games(cell: CellResult) -> str:
     """Write in how many games all labels came out, of how many."""
     return f"{cell.exact.value * cell.tally.trials:.0f} of {cell.tally.trials}" if cell.exact else ""
 

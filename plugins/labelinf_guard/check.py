@@ -67,11 +67,12 @@ class BoardCheck:
         program = asked.thing.startswith(_PROGRAMS)
         scorer = the_function(asked, _scores) if asked.path.suffix == ".py" and not program else asked.thing
         data, whole = _labels(asked), _labels(asked, whole=True)
-        gain, queries = asked.given["gain"], asked.given.get("queries", 0)
-        named = _named(asked, scorer, whole)
+        gain, queries, named = asked.given["gain"], asked.given.get("queries", 0), _named(asked, scorer, whole)
         try:
-            goal, progress = Goal(aim=gain), asked.progress
-            report = audited(named, data, asked.builder, queries=queries, goal=goal, progress=progress)
+            table = None if named == scorer else Solution.read(asked.table, asked.column, whole)
+            if table is not None and set(table.columns) - {table.key, table.label, table.usage}:
+                raise InputError("what her other columns do to the score shows on her own table alone.")
+            report = audited(named, data, asked.builder, queries=queries, goal=Goal(aim=gain), progress=asked.progress)
             decision, leaks, found, said = report.decision, answer(report).leaks, report.found, [*lines(report)]
         except InputError:
             if named == scorer:
@@ -79,10 +80,9 @@ class BoardCheck:
             own = graded(scorer, asked.table, asked.column, whole, queries=queries)
             decision, leaks, found, said = own.decision, own.answer.leaks, None, [*grader_lines(own)]
         remedy = BoardRemedy.of(whole, found, gain, queries)
-        labels = [asked.table, *(("--column", asked.column) if asked.column else ())]
-        budget = ["--queries", str(queries)] if queries else []
-        gained = ["--gain", f"{100 * (remedy.wider or gain):g}%", "--deploy", "board"]
-        again = ["labelinf", "check", asked.thing, *labels, *budget, *gained]
+        labels = [asked.table, *["--column", asked.column] * bool(asked.column)]
+        labels += ["--queries", str(queries)] * bool(queries)
+        again = ["labelinf", "check", asked.thing, *labels, "--gain", f"{100 * (remedy.wider or gain):g}%"]
         closer = ["labelinf", "audit", "scorer", named, "--labels", *labels]
         public = "" if whole.n_records == data.n_records else f" Audited: {data.title.partition(', ')[2]}."
 
@@ -94,7 +94,7 @@ class BoardCheck:
             what=f"{named} on {data.title}",
             decision=decision,
             answer=Answer(leaks=leaks + public, stopped=remedy.sentence()),
-            then=shlex.join(again) if remedy.worth or remedy.wider else asked.command(*closer),
+            then=shlex.join([*again, "--deploy", "board"]) if remedy.worth or remedy.wider else asked.command(*closer),
             lines=(*said, *remedy.lines()),
             deploy=None if remedy.worth is None else deploy,
         )

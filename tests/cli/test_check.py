@@ -470,3 +470,24 @@ def test_the_same_from_python(check: Check) -> None:
     assert found.status is Exit.FOUND
     assert str(found).startswith("leaks   yes")
     assert Path("kept/board.toml").is_file()
+
+
+@pytest.mark.long
+def test_a_column_that_a_function_may_score_by_is_not_lost(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without her weights it is the accuracy, and a board of that was begun: her table alone shows what they do."""
+    asked: list[str] = []
+
+    def graded(scorer: str, table: str, *more: object, **chosen: object) -> None:
+        asked.append(table)
+        raise InputError("on her own table.")
+
+    monkeypatch.setattr("labelinf_guard.check.graded", graded)
+    monkeypatch.setattr("labelinf_guard.check.audited", lambda *given, **chosen: pytest.fail("without her weights"))
+    name = f"weighed_{module('own')}"
+    Path(f"{name}.py").write_text(TABLES)
+    solution_of_tables()
+
+    found = check(f"{name}.py", "sol.csv", "--column", "sick")
+
+    assert found.exit_code == Exit.INPUT, found.output
+    assert asked == ["sol.csv"]

@@ -54,7 +54,7 @@ def test_the_page_of_examples_runs_and_every_example_ends_with_an_answer(monkeyp
     assert "1 unique" in repr(gradient)
     assert "binary-weights" in str(played)
     assert list(frame["verdict"]) == ["held so far", "broken, certified"] * 2
-    assert "73.2 % of labels" in str(proved)
+    assert "76.0 % of labels" in str(proved)
     assert "REFUTED" in str(planted)
 
 

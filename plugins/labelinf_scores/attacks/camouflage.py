@@ -26,6 +26,7 @@ from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedEr
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.decoders.posterior import likeliest_labels, scored_prior
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.scoring import Answer
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sizing import typical_error
 from labelinf_scores.seen_through import averaged_records, expected_costs
@@ -63,8 +64,7 @@ class Camouflage(ScoreAttack):
         rows, totals, refused = [], [], 0
         for _ in range(int(min(wanted, oracle.remaining))):
             try:
-                predictions = self._draw(threat, rng)
-                answer = oracle.query(predictions)
+                predictions, answer = self._ask(oracle, rng)
             except QueriesExhaustedError:
                 break
             except QueryRefusedError:
@@ -76,6 +76,11 @@ class Camouflage(ScoreAttack):
         if rows:
             shares = _solve(np.array(rows), np.array(totals), shares, threat)
         return Guess(labels=likeliest_labels(shares, threat), evidence={"answers": len(rows), "refused": refused})
+
+    def _ask(self, oracle: ScoreOracle, rng: np.random.Generator) -> tuple[NDArray[np.float64], Answer]:
+        """Return predictions, shape ``(N, K)``, and their score."""
+        predictions = self._draw(oracle.threat, rng)
+        return predictions, oracle.query(predictions)
 
     def _draw(self, threat: ScoreThreat, rng: np.random.Generator) -> NDArray[np.float64]:
         logits = self.spread * rng.standard_normal((threat.n_records, threat.n_classes)) / math.sqrt(2)

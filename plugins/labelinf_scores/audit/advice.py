@@ -145,6 +145,4 @@ def _played(
     others = [spec for spec in general if first is None or spec != first.attack]
     played = [*play(attacks=others, rng=np.random.default_rng(seed), defences=stages)] if others else []
     played = [game for game in (first, *played) if game is not None and not game.refusal]
-    return max(
-        played, key=lambda game: (bool(game.failure), game.accuracy.value if game.accuracy else -1.0), default=None
-    )
+    return max(played, key=lambda game: (bool(game.failure), game.accuracy is not None, game.right), default=None)

@@ -75,9 +75,7 @@ class GraderReport:
         if self.boards:
             return "a guarded board, whatever the function is; without a ledger subset and randomised-response"
         if not self.table.values.size:
-            return (
-                "nothing that is proved: labels may be any numbers; rounded to a few grades a guarded board takes them"
-            )
+            return "nothing that is proved: labels may be any numbers; a guarded board takes a few grades of them"
         return f"a guarded board, once {words.count(len(self.table.targets), 'private column')} are one of classes"
 
 

@@ -136,7 +136,7 @@ def test_a_program_in_any_language_is_audited_alike_and_a_gate_of_ones_own_decid
     gate = ("--max-labels-per-query", "50", "--target", "no-exact-recovery")
     run = audit(program, "--labels", "private.csv", "--queries", "60", "--attack", "hybrid", *gate)
 
-    assert run.exit_code == 3  # no certificate stands behind the gate
+    assert run.exit_code == 1  # all labels came out, which is beyond the target, if not beyond the gate
     assert "run on made labels: agrees with log-loss to 4 decimals on every one of 8 answers" in _told(run.stdout)
     assert "all 306 labels in 24 queries, by hybrid" in _told(run.stdout)
     assert "Smallest changes that are proved to reach the target" in run.stdout
