@@ -42,7 +42,8 @@ def test_labels_come_back_in_the_users_order_and_names(labelinf: Labelinf, tmp_p
 @pytest.mark.long
 def test_a_real_scorer_gives_its_labels_away(labelinf: Labelinf, tmp_path: Path) -> None:
     """A function of the user's, found in the current directory, through scikit-learn's own log_loss."""
-    (tmp_path / "spam_board.py").write_text("from sklearn.metrics import log_loss\ndef score(y, p): return log_loss(y, p)\n")
+    scorer = "from sklearn.metrics import log_loss\ndef score(y, p): return log_loss(y, p)\n"
+    (tmp_path / "spam_board.py").write_text(scorer)
     (tmp_path / "y.csv").write_text("label\n" + "spam\nham\nspam\nspam\nham\n" * 8)
 
     result = labelinf("attack", "prime-blocks", "--labels", "y.csv", "--scorer", "spam_board:score")
