@@ -4,8 +4,8 @@ A function about labels takes them first: a list, an array, a column of a frame.
 
 >>> import labelinf as li
 >>> theory = li.bounds(records=100, queries=10, defences=["randomised-response(epsilon=1)"])
->>> round(min(ceiling.accuracy for ceiling in theory.ceilings), 3)
-0.731
+>>> round(min(ceiling.reached for ceiling in theory.ceilings), 3)
+0.756
 
 Every name of a component reads as in a suite file: ``"round(decimals=4)"``; ``labelinf plugins`` lists them. A
 component of your own can be passed as an object, without a plugin. What a function returns says its answer in words,

@@ -101,8 +101,8 @@ def _table(board: Board, width: int) -> Table:
 
 
 def games(cell: CellResult) -> str:
-    """Write in how many games all labels came out, of how many."""
-    return f"{cell.exact.value * cell.tally.trials:.0f} of {cell.tally.trials}" if cell.exact else ""
+    """Write in how many games all labels came out, of how many that were played to the end."""
+    return f"{cell.exact.value * cell.tally.played:.0f} of {cell.tally.played}" if cell.exact else ""
 
 
 def alarm(result: CellResult) -> Text:

@@ -18,7 +18,7 @@ from labelinf_core.report.boards import columns
 from labelinf_core.report.comparison import compare_results, print_comparison
 from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.table import print_report
-from labelinf_core.report.worst import print_worst
+from labelinf_core.report.worst import games, print_worst
 
 Played = Callable[..., Results]
 
@@ -100,6 +100,13 @@ def test_what_could_not_be_played_says_why(played: Played) -> None:
     assert "fake-raises: error in 6 of 6 trials: attack fake-raises (plugin 'fakes' of labelinf-fakes 1.0)" in text
     assert "fake-picky: n/a: needs a full moon" in text
     assert "the coin fell on its edge" in " ".join(text.split())
+
+
+def test_a_game_that_failed_is_not_counted_as_won(played: Played) -> None:
+    """Of six games some break off; all labels came out of the others, and of no more than these."""
+    (cell,) = played(["fake-coin(fails=0.6)"], ["none"], trials=6).cells
+    assert 0 < cell.tally.played < cell.tally.trials == 6
+    assert games(cell).endswith(f" of {cell.tally.played}")
 
 
 @pytest.mark.long
