@@ -67,15 +67,15 @@ class BoardCheck:
         program = asked.thing.startswith(_PROGRAMS)
         scorer = the_function(asked, _scores) if asked.path.suffix == ".py" and not program else asked.thing
         data, whole = _labels(asked), _labels(asked, whole=True)
-        gain, queries, named = asked.given["gain"], asked.given.get("queries", 0), _named(asked, scorer, whole)
+        gain, queries, table = asked.given["gain"], asked.given.get("queries", 0), _of_tables(asked, scorer, whole)
+        named = scorer if table is None else f"{scorer}@{table.label}"
         try:
-            table = None if named == scorer else Solution.read(asked.table, asked.column, whole)
             if table is not None and set(table.columns) - {table.key, table.label, table.usage}:
                 raise InputError("what her other columns do to the score shows on her own table alone.")
             report = audited(named, data, asked.builder, queries=queries, goal=Goal(aim=gain), progress=asked.progress)
             decision, leaks, found, said = report.decision, answer(report).leaks, report.found, [*lines(report)]
         except InputError:
-            if named == scorer:
+            if table is None:
                 raise
             own = graded(scorer, asked.table, asked.column, whole, queries=queries)
             decision, leaks, found, said = own.decision, own.answer.leaks, None, [*grader_lines(own)]
@@ -87,8 +87,8 @@ class BoardCheck:
         public = "" if whole.n_records == data.n_records else f" Audited: {data.title.partition(', ')[2]}."
 
         def deploy(folder: Path) -> tuple[str, str]:
-            tables = own_tables(scorer, asked.table, asked.column, whole) if named != scorer and remedy.own else ()
-            return deployed_board(folder, asked, scorer.partition("@")[0], remedy, next(iter(tables), None))
+            made = own_tables(scorer, asked.table, asked.column, whole) if table is not None and remedy.own else ()
+            return deployed_board(folder, asked, scorer.partition("@")[0], remedy, next(iter(made), None))
 
         return Checked(
             what=f"{named} on {data.title}",
@@ -108,12 +108,12 @@ def _labels(asked: CheckQuestion, *, whole: bool = False) -> LabelSet:
     return load_labels(asked.builder, spec, "the table of labels", reals=True)
 
 
-def _named(asked: CheckQuestion, scorer: str, whole: LabelSet) -> str:
-    """Return a scorer's name; of one that takes tables with what the host's call labels."""
+def _of_tables(asked: CheckQuestion, scorer: str, whole: LabelSet) -> Solution | None:
+    """Return the host's table where her function takes tables; None where it takes arrays, or is a program."""
     own = "@" not in scorer and not scorer.startswith(_PROGRAMS) and is_own(scorer)
     if not own or ArgumentForm.FRAMES.value not in ImportedScorer.load(scorer).called:
-        return scorer
-    return f"{scorer}@{Solution.read(asked.table, asked.column, whole).label}"
+        return None
+    return Solution.read(asked.table, asked.column, whole)
 
 
 def _may_score(needed: tuple[str, ...]) -> bool:
