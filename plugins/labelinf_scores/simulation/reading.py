@@ -35,7 +35,7 @@ from labelinf_scores.simulation.window import Bases, Family, QueryPlan, planned
 
 __all__ = ["Reader"]
 
-_MOST = 8192  # hypotheses of a window, where a statistic is a sum
+_MOST = 32768  # hypotheses of a window, where a statistic is a sum
 _SINGLE = 128  # where each has to be simulated
 _TRIES = 3  # families that are tried before a query, once some are known to tell something
 _ENOUGH = 0.6  # bits a query, for which nothing riskier is tried
@@ -51,6 +51,9 @@ _BESIDE = 8  # labellings, each with another label than was read, most of which 
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
+_POOR = 0.6  # of the bits of a window: where the best family tells less, others may well tell more
+_BORED = 0.05  # of such queries, before which another is still looked for after many
+_NEARLY = 0.9  # of all labellings, that reading the rest as the first were read may come to
 _WHOLE = 0.9  # of a class count, told by one query, than which none is looked for that tells more
 _LOOKED = 16  # answers that show how they are rounded
 _LIKED = 8  # failures that one success makes up for
@@ -76,6 +79,8 @@ class Reader:
         failed: How often in a row nothing was found in a family.
         way: What the last query rested on.
         vain: Windows in a row that nothing told enough of.
+        looked: How often another family was looked for beside those that tell something.
+        begun: Labellings that were scored before the first label was known.
         joint: Asks about records one at a time, where nothing tells enough.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
@@ -92,6 +97,8 @@ class Reader:
     failed: dict[Family, int] = attrs.field(factory=dict)
     way: str = ""
     vain: int = 0
+    looked: int = 0
+    begun: int = 0
     joint: JointReading = attrs.field(init=False)
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
@@ -178,12 +185,6 @@ class Reader:
     def open(self) -> set[int]:
         """Records whose label is not known, though an answer may depend on it."""
         return set(self.knowledge.open.tolist()) - self.silent
-
-    @property
-    def _share(self) -> float:
-        """Labellings that may be scored for each open record, if half of them are for what is in vain."""
-        game = self.knowledge.game
-        return (game.limit - game.calls) / (2 * max(1, self.knowledge.open.size))
 
     def _verified(self) -> bool:
         """Ask a few submissions about all records, and return whether what was read gives their answers, too.
@@ -351,6 +352,7 @@ class Reader:
             window = attrs.evolve(window, counted=None, numbers=np.zeros(0, dtype=np.intp))
         shared = (window.values == window.values[0]).all(axis=0)
         if shared.any():
+            self.begun = self.begun or self.knowledge.game.calls
             self.knowledge.labels[window.places[shared]] = window.values[0][shared]
             self.settled.append(window.places[shared])
         values = window.values[:, ~shared]
@@ -382,7 +384,8 @@ class Reader:
     def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
         game = self.knowledge.game
-        if game.calls > game.limit / 2 and not game.remembers:  # what is left is enough for one record at a time
+        if game.calls > game.limit / 2 and not game.remembers and self._expected() > _NEARLY * game.limit:
+            # What is left is enough to ask about one record at a time.
             self.vain = _VAIN
             return window, None
         weak: tuple[Hypotheses, QueryPlan] | None = None
@@ -399,12 +402,22 @@ class Reader:
         self.vain += 1
         return window, None
 
+    def _expected(self) -> float:
+        """Return the labellings that all records take, if the rest take as many as those that were read."""
+        known, n, calls = self.knowledge.known.size, self.knowledge.game.n_records, self.knowledge.game.calls
+        return self.begun + (calls - self.begun) * n / max(1, known)
+
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
         """Yield plans in the order of what they rest on: nothing but the window, or a class count.
 
         What told something last time goes first.
         """
-        yield self._among(window, sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES])
+        best = sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
+        curious = best and self.worth[best[0]] < _POOR * math.log2(max(2, len(window)))
+        if curious and self.knowledge.rng.random() < max(_BORED, 0.8**self.looked):
+            self.looked += 1
+            best = [*self._some_families(window)[:1], *best]
+        yield self._among(window, best)
         tried = [window]
         if (
             window.counted is None and len(window) == self.knowledge.game.n_classes**window.places.size

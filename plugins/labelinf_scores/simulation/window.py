@@ -23,6 +23,7 @@ _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
 _SEEN = 4  # hypotheses that show whether a statistic is theirs alone
 _SOME = 0.5  # of the submissions that move rows of a part of the records
+_SELDOM = 0.1  # of those where nothing is known of any
 _BITS = 0.05  # of a query that is worth asking
 
 
@@ -148,7 +149,8 @@ def planned(
         care: Labellings of the rest that each hypothesis is tried on.
     """
     places, rng = hypotheses.places, knowledge.rng
-    if len(places) > 1 and rng.random() < _SOME:  # what is half known is best asked about by itself
+    partly = len(hypotheses) < knowledge.game.n_classes ** len(places)
+    if len(places) > 1 and rng.random() < (_SOME if partly else _SELDOM):  # what is half known is best asked by itself
         places = rng.permutation(places)[: rng.integers(1, len(places))]
     submission, base = bases.written(family, places, knowledge), bases.base(family, knowledge)
     asked = knowledge.game.remembers and knowledge.has(base)  # before: it was not answered by the same board
