@@ -128,7 +128,7 @@ def test_a_deployed_board_answers_its_whole_budget(check: Check, kind: str) -> N
         proved = board.recommendation().proves
         assert board.expected.columns == ("image", "outcome")
         body = "image,outcome\n" + "".join(f"{name},.7\n" for name in ids)
-        if board.expected.classes_predicted:
+        if board.expected.form.classes_predicted:
             body = "image,outcome\n" + "".join(f"{name},yes\n" for name in ids)
         told = [board.submit(f"team-{day}", body.encode()) for day in range(80)]
     assert [answer.reason for answer in told if not isinstance(answer, TeamAnswer)] == []
@@ -160,6 +160,8 @@ def test_ids_are_the_column_of_that_name_or_the_only_one_that_can_be(tmp_path: P
         ("weight,ID,label\n.1,x,a\n.2,y,b\n.3,z,a\n", ("x", "y", "z")),
         ("ref,group,label\nx,1,a\ny,1,b\nz,2,a\n", ("x", "y", "z")),
         ("group,label\n1,a\n1,b\n2,a\n", ("0", "1", "2")),
+        ("patient_id,image,label\n1,x,a\n1,y,b\n2,z,a\n", ("x", "y", "z")),
+        ("paid,label\n1,a\n1,b\n2,a\n", ("0", "1", "2")),
         ("weight,ref,label\n.1,x,a\n.2,y,b\n.3,z,a\n", None),
     ):
         (tmp_path / "t.csv").write_text(table)
@@ -380,6 +382,19 @@ def test_ids_that_name_rows_twice_are_refused(check: Check) -> None:
     assert "column 'id' does not name every row once" in found.stderr
 
 
+@pytest.mark.parametrize("name", ["Patient_ID", "image id", "rowId"])
+@pytest.mark.parametrize("weights", [(1, 1, 2), (0.1, 0.2, 0.3)])
+def test_ids_of_any_name_that_name_rows_twice_are_refused_with_the_row(
+    tmp_path: Path, name: str, weights: tuple[float, ...]
+) -> None:
+    rows = "".join(f"{key},{weight},{label}\n" for key, weight, label in zip("xyx", weights, "aba", strict=True))
+    (tmp_path / "t.csv").write_text(f"{name},weight,label\n{rows}")
+    labels = LabelSet(labels=np.array([0, 1, 0]), class_names=("a", "b"), title="made", provenance="made")
+
+    with pytest.raises(InputError, match=rf"column '{name}' does not name every row once \(row 4 is empty"):
+        Solution.read(str(tmp_path / "t.csv"), "label", labels)
+
+
 @pytest.mark.long
 def test_a_log_is_told_by_its_scores(check: Check) -> None:
     Path("y.csv").write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(6)))
@@ -397,6 +412,24 @@ def test_a_log_is_told_by_its_scores(check: Check) -> None:
     assert "with --scores" in missing.stderr
     assert found.exit_code == Exit.FOUND, found.output
     assert found.stdout.startswith("leaks   yes: ")
+
+
+@pytest.mark.long
+def test_a_log_is_joined_by_what_the_solution_calls_its_ids(check: Check) -> None:
+    """Submissions name the records from the last to the first: whoever counts rows finds scores that do not fit."""
+    Path("y.csv").write_text("Patient_ID,Usage,y\n" + "".join(f"P{i},Public,{int(i < 2)}\n" for i in range(6)))
+    Path("subs").mkdir()
+    scores = "submission,score\n"
+    for asked in range(6):
+        rows = (f"P{i},{int(i == asked)}\n" for i in reversed(range(6)))
+        Path(f"subs/s{asked}.csv").write_text("Patient_ID,y\n" + "".join(rows))
+        scores += f"s{asked},{(4 + (1 if asked < 2 else -1)) / 6:.4f}\n"
+    Path("scores.csv").write_text(scores)
+
+    found = check("subs", "y.csv", "--column", "y", "--scores", "scores.csv", "--metric", "accuracy")
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert "6 of 6 labels" in " ".join(found.stdout.split())
 
 
 def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tell(check: Check) -> None:
