@@ -82,7 +82,7 @@ def deployed_board(
         proved, expected, winners = begun.recommendation().proves, begun.expected, _winners(begun, folder)
     if winners:
         board.write_text(f"{board.read_text(encoding='utf-8')}\n{winners}", encoding="utf-8")
-    what = "" if expected.classes_predicted else f" (the probability of {expected.classes[-1]})"
+    what = "" if expected.form.classes_predicted else f" (the probability of {expected.form.classes[-1]})"
     drawn = "scores all rows" if policy.public.share == 1 else "draws the public rows anew"
     drawn = f" It {drawn}, whatever {solution.usage} says." if solution.usage else ""
     return (
