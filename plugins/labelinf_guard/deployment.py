@@ -147,6 +147,6 @@ def _see_that_it_scores(own: OwnScorer, metric: GuardMetric) -> None:
         found = math.nan
     if not math.isclose(found, own.answer(rows), rel_tol=1e-6, abs_tol=1e-9):
         raise InputError(
-            f"{own.scorer} does not answer in a board as it does here: it may need files beside it, or keep "
-            "state. Nothing was begun."
+            f"{own.scorer} does not answer in a board as it does here: it may take several columns of predictions (a "
+            "board takes one), need files beside it, or keep state. Nothing was begun."
         )

@@ -396,6 +396,41 @@ def test_ids_of_any_name_that_name_rows_twice_are_refused_with_the_row(
 
 
 @pytest.mark.long
+def test_a_board_of_several_targets_asks_for_a_submission_and_says_that_a_board_takes_one(check: Check) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"r{i},{int(rng.random() < 0.3)},{int(rng.random() < 0.5)}" for i in range(400)]
+    Path("both").mkdir()
+    Path("both/y.csv").write_text("\n".join(["id,toxic,insult", *rows]))
+    Path("two_targets.py").write_text(
+        "def score(solution, submission, row_id_column_name):\n"
+        "    return sum(((solution[c] - submission[c]) ** 2).mean() for c in ('toxic', 'insult')) / 2\n"
+    )
+    asked = [
+        "two_targets.py",
+        "both/y.csv",
+        "--column",
+        "toxic",
+        "--queries",
+        "20",
+        "--gain",
+        "25%",
+        "--deploy",
+        "kept",
+    ]
+
+    alone = check(*asked)
+    Path("both/sample.csv").write_text("\n".join(["id,toxic,insult", *(f"r{i},.5,.5" for i in range(400))]))
+    found = check(*asked)
+
+    assert alone.exit_code == Exit.INPUT
+    assert "Put a submission that it scores beside both/y.csv" in alone.stderr
+    assert found.exit_code == Exit.INPUT
+    assert "a guarded board that runs your function" in " ".join(found.stdout.split())
+    assert "it may take several columns of predictions (a board takes one)" in found.stderr
+    assert not Path("kept").exists()
+
+
+@pytest.mark.long
 def test_a_log_is_told_by_its_scores(check: Check) -> None:
     Path("y.csv").write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(6)))
     Path("subs").mkdir()
@@ -454,6 +489,7 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["weighted", "solution.csv"], "name the one that is meant"),
         (["strange", "solution.csv"], "which of evaluate is meant? Name it, as in strange_board.py:FUNCTION"),
         (["flower"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
+        (["classy", "--model", "classy_client:model"], "no function of three arguments, a model, records and labels"),
         (["two", "solution.csv"], "has 2 functions that can be meant; name one"),
         (["board", "solution.csv", "--deploy", "."], ". is there already; name a new folder."),
         (["board", "solution.csv", "--deploy", "mine.html/kept"], "no folder can be made in "),
@@ -471,6 +507,8 @@ def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], sai
     Path("strange_board.py").write_text("def evaluate(outcomes, risks): ...\n")
     Path("flower.txt").write_text("flower_client")
     Path("flower_client.py").write_text("def fit(parameters, x, y): ...\n")
+    Path("classy.txt").write_text("classy_client")
+    Path("classy_client.py").write_text("def model(n, k): ...\n\nclass Client:\n    def fit(self, parameters): ...\n")
     Path("two_boards.py").write_text(f"{OWN}\ndef other(y, p): ...\n")
     arguments = [
         f"{module(name)}.py" if Path(f"{name}.txt").is_file() and "." not in name else name for name in arguments
