@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -519,6 +520,17 @@ def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], sai
     assert found.exit_code == Exit.INPUT
     assert said in found.stderr
     assert Path("mine.html").read_text() == "mine"
+
+
+def test_tables_without_pandas_name_the_extra(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("weights.csv").write_text("id,weight,y\n" + "".join(f"r{i},{i % 3},{i % 2}\n" for i in range(30)))
+    Path("framed.py").write_text("def score(solution, submission, row_id_column_name): ...\n")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+    found = check("framed.py", "weights.csv", "--column", "y")
+
+    assert found.exit_code == Exit.INPUT
+    assert "a function of tables needs pandas: pip install 'labelinf[frame]'" in found.stderr
 
 
 def test_a_checker_that_fails_costs_only_its_own_kind(monkeypatch: pytest.MonkeyPatch, check: Check) -> None:

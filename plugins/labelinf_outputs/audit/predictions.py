@@ -259,10 +259,8 @@ def _of_text(path: str, labels: Sequence[str]) -> _Said:
     columns, place, names = _columns(path, header, width)
     values = np.array([_numbers(cells, columns, width) for _, cells in body])
     if not (finite := np.isfinite(values).all(axis=1)).all():
-        number = body[int((~finite).argmax())][0]
-        raise InputError(
-            f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells (ids: record)."
-        )
+        at = body[int((~finite).argmax())][0]
+        raise InputError(f"{path}: row {at} must hold {len(columns)} finite numbers in {width} cells (ids: record).")
     ids = None if place is None else np.array([cells[place] for _, cells in body])
     return _Said(values=values, names=names, records=ids, first=body[0][0])
 
