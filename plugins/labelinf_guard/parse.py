@@ -3,17 +3,16 @@
 This module cannot import what holds labels: an import contract says so. What is wrong with a file is told in one of
 eight constant sentences, with the number of a line at most and never a value.
 
-A file is CSV, JSON, npy, npz or, with the extra ``parquet``, Parquet. Tables have a column of ids, as the board calls
-it, and either a column ``prediction`` or called as the label is (the class, or for two classes the probability of the
-second) or a column for every class. JSON is a list of such rows, or maps ids to predictions. An npz holds ``ids`` and
-``predictions``; an npy holds predictions in the order of the sample submission. Ids may come in any order; each must
-come exactly once.
+A file is CSV (with commas, semicolons or tabs), JSON, npy, npz or, with the extra ``parquet``, Parquet. Tables have a
+column of ids, as the board calls it, and either a column ``prediction`` or called as the label is (the class, or for
+two classes the probability of the second) or a column for every class. JSON is a list of such rows, or maps ids to
+predictions. An npz holds ``ids`` and ``predictions``; an npy holds predictions in the order of the sample submission.
+Ids may come in any order; each must come exactly once.
 """
 
 from __future__ import annotations
 
 import ast
-import csv
 import enum
 import hashlib
 import io
@@ -67,22 +66,14 @@ class Expected:
     """What a submission must look like; all of it is public.
 
     Attributes:
-        column: Name of the column of ids.
+        form: Of a row.
         ids: Every id, sorted.
-        classes: Names of the classes, in the order of the label's codes.
-        classes_predicted: Whether a row is a class; else probabilities.
         most_bytes: Of a file, and of what it unpacks to.
-        between: Ends of the range that predicted values are cut to; None where rows are no values.
-        label: What one column of predictions may be called too.
     """
 
-    column: str
+    form: Form
     ids: tuple[str, ...]
-    classes: tuple[str, ...]
-    classes_predicted: bool
     most_bytes: int = 1 << 26
-    between: tuple[float, float] | None = None
-    label: str = _COLUMN
     places: frozenset[str] = attrs.field(
         init=False, default=attrs.Factory(lambda self: frozenset(self.ids), takes_self=True)
     )
@@ -90,19 +81,9 @@ class Expected:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a submission, as a participant may call them."""
-        one = self.classes_predicted or self.between is not None or len(self.classes) == 2
-        return (self.column, self.label) if one else (self.column, *self.classes)
-
-    @property
-    def form(self) -> Form:
-        """What a row looks like."""
-        return Form(
-            id=self.column,
-            label=self.label,
-            classes=self.classes,
-            classes_predicted=self.classes_predicted,
-            between=self.between,
-        )
+        form = self.form
+        one = form.classes_predicted or form.between is not None or len(form.classes) == 2
+        return (form.id, form.label) if one else (form.id, *form.classes)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -154,11 +135,7 @@ def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
         raise ParseError(FileFault.UNREADABLE)
     if text.lstrip()[:1] in ("{", "["):
         return _json(text, expected)
-    return _csv(text)
-
-
-def _csv(text: str) -> tuple[list[str], Iterator[_Row]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = stateless.cells_of(text)
     header = [cell.strip() for cell in next(reader, [])]
     return header, ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader if cells)
 
@@ -179,9 +156,9 @@ def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
 
     tree = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
     if isinstance(tree, dict):
-        wide = expected.classes if any(isinstance(value, list) for value in tree.values()) else (_COLUMN,)
+        wide = expected.form.classes if any(isinstance(value, list) for value in tree.values()) else (_COLUMN,)
         rows = [(None, [name, *(value if isinstance(value, list) else [value])]) for name, value in tree.items()]
-        return [expected.column, *wide], rows
+        return [expected.form.id, *wide], rows
     header = list(tree[0]) if tree and isinstance(tree[0], dict) else []
     if not all(isinstance(row, dict) and row.keys() == set(header) for row in tree):
         raise ParseError(FileFault.COLUMNS)
@@ -222,12 +199,12 @@ def _array(data: bytes) -> NDArray[Any]:
 
 
 def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> tuple[list[str], Iterable[_Row]]:
-    if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.classes))):
+    if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.form.classes))):
         raise ParseError(FileFault.COLUMNS)
-    wide = expected.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
+    wide = expected.form.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
     names = (name.decode() if isinstance(name, bytes) else str(name) for name in ids)
     table = rows.reshape(len(rows), -1)
-    return [expected.column, *wide], ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True))
+    return [expected.form.id, *wide], ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True))
 
 
 def _parquet(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
@@ -255,10 +232,10 @@ def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> P
     except SubmissionError as error:
         raise ParseError(FileFault(str(error)), at[0]) from None
     ordered = [found[name] for name in expected.ids]
-    if expected.classes_predicted:
+    if expected.form.classes_predicted:
         return ParsedSubmission(rows=np.array(ordered, dtype=np.intp))
     numbers = np.array(ordered, dtype=np.float64)
-    return ParsedSubmission(rows=_normalised(numbers) if expected.between is None else numbers[:, 0] + 0.0)
+    return ParsedSubmission(rows=_normalised(numbers) if expected.form.between is None else numbers[:, 0] + 0.0)
 
 
 def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float64]:

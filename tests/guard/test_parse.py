@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labelinf_guard.export.stateless import Form
 from labelinf_guard.parse import Expected, FileFault, ParseError, parse
 
 IDS = ("a", "b", "c")
-CLASSES = Expected(column="id", ids=IDS, classes=("no", "yes"), classes_predicted=True)
-SHARES = Expected(column="id", ids=IDS, classes=("no", "yes"), classes_predicted=False)
-WIDE = Expected(column="id", ids=IDS, classes=("x", "y", "z"), classes_predicted=False, most_bytes=1 << 16)
+CLASSES = Expected(form=Form(id="id", classes=("no", "yes"), classes_predicted=True), ids=IDS)
+SHARES = Expected(form=Form(id="id", classes=("no", "yes"), classes_predicted=False), ids=IDS)
+WIDE = Expected(form=Form(id="id", classes=("x", "y", "z"), classes_predicted=False), ids=IDS, most_bytes=1 << 16)
 
 
 def npz(**arrays: np.ndarray) -> bytes:
@@ -37,6 +38,8 @@ def npy(array: np.ndarray) -> bytes:
 
 SAME = [
     b"id,prediction\na,.25\nb,0.5\nc,1\n",
+    b"id;prediction\na;.25\nb;0.5\nc;1\n",
+    b"id\tprediction\r\na\t.25\r\nb\t0.5\r\nc\t1\r\n",
     b"prediction,id\r\n1e0,c\r\n0.5,b\r\n25e-2,a\r\n",
     b"\xef\xbb\xbfid,prediction\n\nc,1.0\na,0.250\nb,+0.5",
     b'{"a": 0.25, "b": 0.5, "c": 1}',
@@ -170,9 +173,11 @@ def test_ten_thousand_broken_files() -> None:
 _LARGE = """
 import resource, sys, time
 from labelinf_guard.board import _largest
+from labelinf_guard.export.stateless import Form
 from labelinf_guard.parse import Expected, ParseError, parse
 ids = tuple(f"r{at:06d}" for at in range(25_000))
-board = Expected(column="id", ids=ids, classes=("0", "1"), classes_predicted=False, most_bytes=_largest(ids, 2))
+form = Form(id="id", classes=("0", "1"), classes_predicted=False)
+board = Expected(form=form, ids=ids, most_bytes=_largest(ids, 2))
 pieces = eval(sys.argv[1])
 data = (pieces[0] + pieces[1] * ((board.most_bytes - 99) // len(pieces[1])) + pieces[2]).encode()
 peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()

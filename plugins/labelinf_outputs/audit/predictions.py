@@ -259,8 +259,8 @@ def _of_text(path: str, labels: Sequence[str]) -> _Said:
     columns, place, names = _columns(path, header, width)
     values = np.array([_numbers(cells, columns, width) for _, cells in body])
     if not (finite := np.isfinite(values).all(axis=1)).all():
-        number = body[int((~finite).argmax())][0]
-        raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
+        at = body[int((~finite).argmax())][0]
+        raise InputError(f"{path}: row {at} must hold {len(columns)} finite numbers in {width} cells (ids: record).")
     ids = None if place is None else np.array([cells[place] for _, cells in body])
     return _Said(values=values, names=names, records=ids, first=body[0][0])
 
@@ -318,7 +318,7 @@ def _check_probabilities(path: str, values: Floats, step: float, first: int) -> 
     slack = _SUM_TOLERANCE + step / 2 * values.shape[1]
     wrong = (values < 0).any(axis=1) | (values > 1).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > slack)
     if wrong.any():
-        raise InputError(f"{path}: row {int(wrong.argmax()) + first} must be probabilities that sum to one.")
+        raise InputError(f"{path}: row {wrong.argmax() + first} must be probabilities that sum to one (ids: record).")
     if step and (finer := is_finer(values, step).any(axis=1)).any():
         raise InputError(f"{path}: row {int(finer.argmax()) + first} is declared as rounded to {step:g} and is not.")
 
