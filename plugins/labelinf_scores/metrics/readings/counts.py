@@ -123,7 +123,7 @@ class ConfusionMetric(ScoredMetric):
         return max(float(self.step(s, totals, largest=True) / 2) for s in sizes)
 
     def steepest(self, totals: Totals) -> Iterable[int]:
-        """Return sizes of sets of which one has the largest step: here one record, all but one, or P; checked by rule."""
+        """Return sizes of sets, one of which has the largest step: 1, N - 1 or P; checked by rule."""
         return 1, totals.n_positive, totals.n_records - 1
 
     def on_few(self, n_records: int) -> ConfusionMetric:
