@@ -283,7 +283,7 @@ def replaced(codes: NDArray[np.intp], classes: int, flip: float, source: Words) 
 
 
 def _shuffled(n: int, source: Words) -> NDArray[np.intp]:
-    order, drawn = np.arange(n), uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)
+    order, drawn = list(range(n)), uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)
     for last, chosen in zip(range(n - 1, 0, -1), drawn.tolist(), strict=True):
-        order[[last, chosen]] = order[[chosen, last]]
-    return order
+        order[last], order[chosen] = order[chosen], order[last]
+    return np.array(order, dtype=np.intp)

@@ -112,8 +112,8 @@ def parse(data: bytes, expected: Expected) -> ParsedSubmission:
     if len(data) > expected.most_bytes:
         raise ParseError(FileFault.LARGE)
     try:
-        header, rows = _read(data, expected)
-        return _canonical(header, rows, expected)
+        found = _read(data, expected)
+        return found if isinstance(found, ParsedSubmission) else _canonical(*found, expected)
     except ParseError:
         raise
     except Exception as error:  # a reader of files may raise anything, and none of it is told
@@ -121,9 +121,10 @@ def parse(data: bytes, expected: Expected) -> ParsedSubmission:
 
 
 _Row = tuple[int | None, Sequence[Any]]
+_Table = tuple[list[str], Iterable[_Row]]
 
 
-def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _read(data: bytes, expected: Expected) -> _Table | ParsedSubmission:
     if data[:6] == b"\x93NUMPY":
         return _arrays(expected.ids, _array(data), expected)
     if data[:4] == b"PK\x03\x04":
@@ -140,7 +141,7 @@ def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
     return header, ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader if cells)
 
 
-def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _json(text: str, expected: Expected) -> _Table:
     left = itertools.repeat(None, len(expected.ids) + 1)  # objects that there may be
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
     return header, [(None, [row[name] for name in header]) for row in tree]
 
 
-def _npz(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _npz(data: bytes, expected: Expected) -> _Table | ParsedSubmission:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sorted(archive.namelist()) != ["ids.npy", "predictions.npy"]:
             raise ParseError(FileFault.COLUMNS)
@@ -198,16 +199,34 @@ def _array(data: bytes) -> NDArray[Any]:
     return found.reshape(shape, order="F" if header["fortran_order"] else "C")
 
 
-def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> _Table | ParsedSubmission:
     if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.form.classes))):
         raise ParseError(FileFault.COLUMNS)
     wide = expected.form.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
+    header, table = [expected.form.id, *wide], rows.reshape(len(rows), -1)
+    checked(expected.form, (), header, ())
+    found = _at_once(table, expected) if tuple(ids) == expected.ids else None
     names = (name.decode() if isinstance(name, bytes) else str(name) for name in ids)
-    table = rows.reshape(len(rows), -1)
-    return [expected.form.id, *wide], ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True))
+    return found or (header, ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True)))
 
 
-def _parquet(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _at_once(table: NDArray[Any], expected: Expected) -> ParsedSubmission | None:
+    """Return numbers of all ids in order as one array; None where their rows are to be gone through, one by one."""
+    if table.dtype.kind not in ("iu" if expected.form.classes_predicted else "fiu") or not np.isfinite(table).all():
+        return None
+    if expected.form.classes_predicted:
+        codes = {name: code for code, name in enumerate(expected.form.classes)}
+        values, at = np.unique(table, return_inverse=True)
+        known = [codes.get(str(value), -1) for value in values.tolist()]
+        return ParsedSubmission(rows=np.array(known, dtype=np.intp)[at.ravel()]) if min(known) >= 0 else None
+    numbers = table.astype(np.float64)
+    if expected.form.between is not None:
+        return ParsedSubmission(rows=np.clip(numbers[:, 0], *expected.form.between) + 0.0)
+    fit = numbers.min() >= 0 and numbers.max() <= 1 and (numbers.shape[1] == 1 or numbers.max(axis=1).all())
+    return ParsedSubmission(rows=_normalised(numbers)) if fit else None
+
+
+def _parquet(data: bytes, expected: Expected) -> _Table:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(io.BytesIO(data))

@@ -136,7 +136,7 @@ def predictions_of(
     """
     ids = np.arange(len(values)).astype(np.str_) if values.ndim else None
     if view.outputs is Outputs.TOP_ONE:
-        rows = [(0, ["class"]), *((at, [str(value)]) for at, value in enumerate(values.ravel()))]
+        rows = [(0, ("class",)), *((at, (str(value),)) for at, value in enumerate(values.ravel()))]
         return attrs.evolve(_classes(place, rows, view, labels), records=ids)
     return _shown(place, _of_array(place, values, str(view.outputs.value), classes or None, ids), view, labels)
 
@@ -233,7 +233,7 @@ def _of_parquet(path: str) -> _Said:
 
 def _heads(first: Sequence[str], labels: Sequence[str]) -> bool:
     """Whether a row of numbers may be names of classes; 1,0 is a record."""
-    counted = [str(k) for k in range(len(first))]
+    counted = tuple(str(k) for k in range(len(first)))
     return len(first) > 1 and (first == counted or {"0", "1"} != {*first} == {*labels})
 
 
@@ -273,7 +273,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[int], width: int) -> list[f
         return [np.nan] * len(columns)
 
 
-def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> list[str] | None:
+def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> Sequence[str] | None:
     """Return the names in the first row, or None when it is a record already."""
     first = rows[0][1]
     if _heads(first, labels):
