@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import math
@@ -14,7 +15,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 
@@ -108,8 +108,8 @@ def test_arrays_in_order_are_read_at_once_as_rows_in_any_order_are(rows: list[An
     except ValueError:
         given = np.array(rows)
     ids = np.array(["a", "b", "c"])
-    numbers = Expected(form=attrs.evolve(CLASSES.form, classes=("0", "1")), ids=IDS)
-    values = Expected(form=attrs.evolve(numbers.form, classes_predicted=False, between=(0.0, 5.0)), ids=IDS)
+    numbers = Expected(form=dataclasses.replace(CLASSES.form, classes=("0", "1")), ids=IDS)
+    values = Expected(form=dataclasses.replace(numbers.form, classes_predicted=False, between=(0.0, 5.0)), ids=IDS)
     for expected in (SHARES, CLASSES, numbers, values):
         told = []
         for data in (npz(ids=ids, predictions=given), npz(ids=ids[::-1], predictions=given[::-1])):
@@ -120,7 +120,9 @@ def test_arrays_in_order_are_read_at_once_as_rows_in_any_order_are(rows: list[An
         assert repr(told[0]) == repr(told[1])
 
 
-@pytest.mark.parametrize("expected", [SHARES, Expected(form=attrs.evolve(CLASSES.form, classes=("0", "1")), ids=IDS)])
+@pytest.mark.parametrize(
+    "expected", [SHARES, Expected(form=dataclasses.replace(CLASSES.form, classes=("0", "1")), ids=IDS)]
+)
 def test_no_row_of_an_array_in_order_is_looked_at_alone(expected: Expected, monkeypatch: pytest.MonkeyPatch) -> None:
     """A million rows took three seconds, forty times in one advice."""
     monkeypatch.delattr("labelinf_guard.parse._canonical")
