@@ -53,9 +53,8 @@ _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.75  # of what the best family told lately, which is enough
 _POOR = 0.6  # of the bits of a window: where the best family tells less, others may well tell more
 _BORED = 0.05  # of such queries, before which another is still looked for after many
-_NEARLY = 0.95  # of all labellings, that reading the rest as the first were read may come to
-_FAR = 1.25  # of them, that it may come to as long as enough are left for the rest, one at a time
-_EACH = 12  # for each class of a record
+_NEARLY = 0.95  # of all labellings, in which windows may read all records
+_GRACE = 0.05  # of them, by which they may be behind
 _WHOLE = 0.9  # of a class count, told by one query, than which none is looked for that tells more
 _LOOKED = 16  # answers that show how they are rounded
 _LIKED = 8  # failures that one success makes up for
@@ -82,7 +81,7 @@ class Reader:
         way: What the last query rested on.
         vain: Windows in a row that nothing told enough of.
         looked: How often another family was looked for beside those that tell something.
-        begun: Labellings that were scored before the first label was known.
+        half: Labellings that were scored, and labels known, when half of the former were spent.
         joint: Asks about records one at a time, where nothing tells enough.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
@@ -100,7 +99,7 @@ class Reader:
     way: str = ""
     vain: int = 0
     looked: int = 0
-    begun: int = 0
+    half: tuple[int, int] | None = None
     joint: JointReading = attrs.field(init=False)
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
@@ -354,7 +353,6 @@ class Reader:
             window = attrs.evolve(window, counted=None, numbers=np.zeros(0, dtype=np.intp))
         shared = (window.values == window.values[0]).all(axis=0)
         if shared.any():
-            self.begun = self.begun or self.knowledge.game.calls
             self.knowledge.labels[window.places[shared]] = window.values[0][shared]
             self.settled.append(window.places[shared])
         values = window.values[:, ~shared]
@@ -404,12 +402,16 @@ class Reader:
         return window, None
 
     def _late(self) -> bool:
-        """Whether what is left of the labellings is for asking about one record at a time."""
-        game, n_open = self.knowledge.game, self.knowledge.open.size
-        left, known = game.limit - game.calls, max(1, game.n_records - n_open)
-        whole = self.begun + (game.calls - self.begun) * game.n_records / known  # if the rest take as many each
-        far = whole > _FAR * game.limit or left < _EACH * game.n_classes * n_open
-        return left < game.limit / 2 and whole > _NEARLY * game.limit and far and not game.remembers
+        """Whether what is left of the labellings is for asking about one record at a time.
+
+        The second half of them is, unless windows go on to read records as fast as the rest of it takes.
+        """
+        game, known = self.knowledge.game, self.knowledge.known.size
+        if game.calls <= game.limit / 2 or game.remembers:
+            return False
+        calls, before = self.half = self.half or (game.calls, known)
+        due = (game.calls - calls - _GRACE * game.limit) / (_NEARLY * game.limit - calls)
+        return known - before < due * (game.n_records - before)
 
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
         """Yield plans in the order of what they rest on: nothing but the window, or a class count.
@@ -429,7 +431,7 @@ class Reader:
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
         for way in sorted(_WAYS, key=lambda way: way != self.way):
-            for small in tried:
+            for small in tried if way == "plain" else reversed(tried):  # a class count times as few as will do
                 found = self._attempt(way, small)
                 if found is not None:
                     self.way = way

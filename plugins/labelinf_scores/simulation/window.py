@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import attrs
 import numpy as np
@@ -182,8 +183,12 @@ def _table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[V
     found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
     if found is not None:
         return found, True
-    most = max(_LISTED, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else _LISTED
-    return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), False)
+    if len(hypotheses) > _LISTED:  # with a class count; a few show whether all are worth it
+        some = np.isin(np.arange(len(hypotheses)), knowledge.rng.permutation(len(hypotheses))[:_FEW])
+        few = len(hypotheses) <= 4 * (knowledge.game.n_records + 1) and hypotheses.counted
+        if not few or _listed(knowledge, clean, hypotheses.kept(some)).bits < math.log2(_FEW) / 2:
+            return None
+    return _listed(knowledge, clean, hypotheses), False
 
 
 def _listed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values:
