@@ -97,8 +97,8 @@ class Answers:
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
         self.proved[rows] = before.proved | other.proved
-        one, two = before.candidates, other.candidates
-        orders = np.concatenate([two, one], axis=1), np.concatenate([one, two], axis=1)
+        first, second = before.candidates, other.candidates
+        orders = np.concatenate([second, first], axis=1), np.concatenate([first, second], axis=1)
         self._list(rows, np.where(better[:, None, None], *orders), problem, precision)
 
     def doubt_class(self, rows: NDArray[np.bool_]) -> None:
