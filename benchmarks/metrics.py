@@ -10,18 +10,21 @@ Every line is one whole game on all labels, in random order. *right* are the lab
 attack names, *certified* says whether it was proved beforehand that all come out. *any* is the least number of queries
 of any attack by counting, *fixed* that of any whose queries are fixed beforehand (M7, M15); *mark* the number of a
 prototype. The class totals count as public; an attack that must ask for them first spends one query more (M4).
-*adversary* is the attack's own processor time, its plan included; *scorer* is what the library's function took.
+*adversary* is the attack's own processor time, its plan included; *scorer* the library's. Of an AUC a line follows:
+bits in the labels, bits that a query tells, and the mean entropy of its answer while nothing is known.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import unittest.mock
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.plugin.descriptors import Kind
@@ -31,6 +34,7 @@ from labelinf_data.bundled import load_bunch
 from labelinf_scores.bounds.metric_limits import fewest_queries
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
+from labelinf_scores.metrics.readings.ranks import RocAuc
 
 COUNTS = ("accuracy", "precision", "recall", "f1", "jaccard", "mcc", "cohen-kappa", "balanced-accuracy")
 _PART = " on 30 %"  # of a source: records that are scored
@@ -115,6 +119,13 @@ def limits(data: LabelSet, metric: ScoredMetric, decimals: int | None) -> tuple[
     return tuple("-" if limit is None else str(limit) for limit in found)  # type: ignore[return-value]
 
 
+def entropy(predictions: NDArray[np.float64], positive: int) -> float:
+    """Return that of the positives' sum of midranks, which is nearly normal, on the grid of its steps, in bits."""
+    ranks, n = rankdata(predictions), predictions.size
+    steps = np.gcd.reduce((2 * (np.unique(ranks) - ranks.min())).astype(np.int64)) / 2
+    return math.log2(2 * math.pi * math.e * positive * (n - positive) / (n - 1) * ranks.var() / steps**2) / 2
+
+
 def play(builder: Builder, attack: str, metric: str, source: str, decimals: int | None, mark: int | None) -> str:
     """Play one game and return its line."""
     data = labels_of(source)
@@ -124,10 +135,12 @@ def play(builder: Builder, attack: str, metric: str, source: str, decimals: int 
     rounding = rounding if decimals is None else (f"round(decimals={decimals})",)
     played = builder.build(Kind.ATTACK, attack, "attack")
     setting = Setting(data=data, attack=played, defences=builder.pipeline(rounding, "defences"))
-    scored = 0.0
+    scored, entropies = 0.0, list[float]()
 
     def timed(metric: ScoredMetric, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
         nonlocal scored
+        if isinstance(metric, RocAuc):
+            entropies.append(entropy(predictions, int(labels.sum())))
         begun = time.process_time()
         value: float = score(metric, labels, predictions)
         scored += time.process_time() - begun
@@ -143,10 +156,12 @@ def play(builder: Builder, attack: str, metric: str, source: str, decimals: int 
     shown = "full" if decimals is None else str(decimals)
     decided = outcome.evidence.get("labels decided", "-")
     everything, fixed = limits(data, scored_by, decimals)
+    bits = math.log2(math.comb(data.n_records, int(data.labels.sum()))) if entropies else 0.0
+    of = f"\n{bits:.0f} bits in the labels, {bits / outcome.queries:.2f} a query, of {np.mean(entropies or 0):.2f}"
     return (
         f"{metric:18} {source:21} {shown:>5} {outcome.queries:7} {mark or '-':>6} {everything:>6} {fixed:>6} "
         f"{outcome.n_correct / outcome.n_records:7.1%} {decided:7} {sure:>9} {seconds:8.1f} s "
-        f"{scored:6.1f} s"
+        f"{scored:6.1f} s{of if entropies else ''}"
     )
 
 

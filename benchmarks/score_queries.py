@@ -105,15 +105,15 @@ def play(name: str, attack_name: str, defences: Sequence[ScoreDefence] = (), sco
     title = name + "".join(f", {item.decimals} decimals" for item in defences if isinstance(item, RoundScore))
     paper, mark = -(-data.n_records // 5), MARKS.get((title, attack_name), "") if scorer == "sklearn" else ""
     start = f"{title:<22}{data.n_records:>6}{data.n_classes:>3}{paper:>7}  {attack_name:<21}"
-    begun = time.perf_counter()
+    begun = time.process_time()
     if refusal := attack.unsupported_reason(threat):
         print(f"{start}{'-':>8}{mark:>6}  {refusal}", flush=True)
         return
     promise = attack.promise(threat)
-    planned = time.perf_counter()
+    planned = time.process_time()
     rngs = np.random.default_rng(1).spawn(2)
     outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
-    seconds = f"planned in {planned - begun:.1f} s, played in {time.perf_counter() - planned:.1f} s"
+    seconds = f"planned in {planned - begun:.1f} s, played in {time.process_time() - planned:.1f} s"
     share = "all" if outcome.n_correct == data.n_records else f"{outcome.n_correct / data.n_records:.2%}"
     certified = "yes" if promise is not None and promise.certified else "no"
     print(

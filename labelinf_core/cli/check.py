@@ -48,9 +48,9 @@ def check(
 ) -> None:
     """Check whatever you publish: does it give private labels away, and what stops that?
 
-    THING is a scoring function (board.py, with the TABLE of private labels), a folder of submissions (with the TABLE
-    and --scores), a federated-learning client (client.py, with --model), or a model's predictions (with --seal). It is
-    told by what the file holds, and only what is audited is run. What is missing is asked for in one sentence.
+    THING is a scoring function (board.py, with the TABLE of private labels), a folder of submissions (TABLE, --scores),
+    a federated-learning client (client.py, --model), a model's predictions (--seal), or a run of split learning (TABLE
+    of what was planted). It is told by what the file holds. What is missing is asked for in one sentence.
 
     Prints three lines, and writes all that was found as a page. Exits with status 1 where labels leak, 0 where it is
     proved that they do not, and 3 where neither is shown.

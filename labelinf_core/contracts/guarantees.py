@@ -164,7 +164,7 @@ class Ceiling:
             title=title,
             direction=Direction.CEILING,
             quantity="accuracy",
-            value=self.accuracy,
+            value=self.reached,
             formula=formula,
             conditions=self.conditions,
             statement=self.statement,

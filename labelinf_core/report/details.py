@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import attrs
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.evaluator.results import CellResult
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board
@@ -84,7 +81,7 @@ def _columns(board: Board, wide: bool) -> dict[str, int]:
     """Return the headings that somebody on the board has an entry for, with their least widths."""
     if not wide:
         return _COLUMNS
-    filled = {name for result in board for name, text in _implied(result).items() if text}
+    filled = {name for result in board for name, text in _theory(result, Sources())[0].items() if text}
     columns = {**_COLUMNS, **{name: least for name, least in _WIDE.items() if name == "seconds" or name in filled}}
     return {**columns, **dict.fromkeys(asides.measured(board), 7)}
 
@@ -99,27 +96,17 @@ def _played(result: CellResult) -> dict[str, str]:
     }
 
 
-def _implied(result: CellResult) -> dict[str, str]:
-    """Return the noise needed, the noise present and the ceiling, by heading."""
-    promise, ceiling = _proved(result), _lowest(result.implied.ceilings)
+def _theory(result: CellResult, sources: Sources) -> tuple[dict[str, str], str]:
+    """Return the noise needed, the noise present and the ceiling, by heading, and the marks of their sources."""
+    promise, ceiling = result.implied.promise, min(result.implied.ceilings, key=lambda one: one.reached, default=None)
+    if promise is not None and not promise.proved:  # what was only sized by measurement is no floor
+        promise = None
+    marks = [sources.cite(item.statement, item.conditions) for item in (promise, ceiling) if item is not None]
     return {
         "noise\nneeded": f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else "",
         "noise\npresent": words.number(promise.present) if promise else "",
         "ceiling\n%": words.at_most(ceiling.reached) if ceiling else "",
-    }
-
-
-def _theory(result: CellResult, sources: Sources) -> tuple[dict[str, str], str]:
-    """Return what is implied, by heading, and the marks of its sources."""
-    cited = (_proved(result), _lowest(result.implied.ceilings))
-    marks = [sources.cite(item.statement, item.conditions) for item in cited if item is not None]
-    return _implied(result), " ".join(marks)
-
-
-def _proved(result: CellResult) -> Promise | None:
-    """Return what the attack is certain of; what was only sized by measurement is no floor."""
-    promise = result.implied.promise
-    return promise if promise is not None and promise.proved else None
+    }, " ".join(marks)
 
 
 def _narrow(theory: dict[str, str]) -> str:
@@ -127,7 +114,3 @@ def _narrow(theory: dict[str, str]) -> str:
     noise = f"noise {needed} needed, {present} present" if needed else ""
     limit = f"ceiling {ceiling} % (conditions below)" if ceiling else ""
     return "; ".join(filter(None, (noise, limit)))
-
-
-def _lowest(ceilings: Iterable[Ceiling]) -> Ceiling | None:
-    return min(ceilings, key=lambda item: item.reached, default=None)

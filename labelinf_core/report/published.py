@@ -22,9 +22,10 @@ Example:
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -187,8 +188,8 @@ def _theory(implied: Implied, known: frozenset[str]) -> Implied:
             )
         if isinstance(item, tuple):
             return tuple(map(coarse, item))
-        if field in ("accuracy", "exact"):
-            return _up(item)
+        if field in _RAISED:
+            return _RAISED[field](item)
         texts = known | _YEARS if field == "statement" else known
         return _rounded(item, texts) if isinstance(item, float | int | str) else item
 
@@ -248,6 +249,13 @@ def _up(value: Any) -> float:
     steps = float(value) / STEP
     nearest = round(steps)
     return round(min(nearest if nearest and abs(steps - nearest) < 1e-9 else math.ceil(steps), _GRID - 1) * STEP, 10)
+
+
+#: What no attack exceeds is only ever raised: the fields of a ceiling, and how.
+_RAISED: dict[str, Callable[[float], float]] = {
+    **dict.fromkeys(("accuracy", "exact", "allowance", "share"), _up),
+    "bits": functools.partial(towards, digits=_DIGITS, up=True),
+}
 
 
 def _interval(interval: Interval | None) -> Interval | None:

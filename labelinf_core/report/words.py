@@ -233,7 +233,7 @@ def contradiction(result: CellResult) -> str:
     clauses = [
         f"{item.statement} allows at most {at_most(item.reached)} % and {at_most(item.exact)} % ({item.conditions})"
         for item in result.implied.ceilings
-        if result.accuracy.value > item.reached or result.exact.value > item.exact
+        if item.denies(result.accuracy.value, result.exact.value)
     ]
     promise = result.implied.promise
     if promise is not None and promise.stated and result.exact.value < 1:

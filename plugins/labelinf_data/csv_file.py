@@ -87,7 +87,7 @@ class CsvFile(LabelSource):
         return found
 
 
-def _scored(path: str, header: list[str], body: list[Row], kept: tuple[str, ...]) -> tuple[str, list[Row]]:
+def _scored(path: str, header: tuple[str, ...], body: list[Row], kept: tuple[str, ...]) -> tuple[str, list[Row]]:
     """Return a title and the rows that a board scores, by their usage.
 
     Raises:
@@ -104,17 +104,17 @@ def _scored(path: str, header: list[str], body: list[Row], kept: tuple[str, ...]
     return f"{Path(path).name}{few}", scored
 
 
-def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:
+def _split(rows: list[Row], column: str) -> tuple[tuple[str, ...], list[Row]]:
     """Return the header (an empty name for a file without) and the rows below it."""
     header = rows[0][1]
     if len(header) == 1 and header[0] != column and not column:
         below = {cells[0] for _, cells in rows[1:]}
         if is_number(header[0]) or header[0] in below:
-            return [""], rows
+            return ("",), rows
     return header, rows[1:]
 
 
-def _choose(path: str, header: list[str], column: str, body: list[Row]) -> int:
+def _choose(path: str, header: tuple[str, ...], column: str, body: list[Row]) -> int:
     """Return the index of the column with the labels."""
     wanted = [name for name in header if name == column] if column else _obvious(header, body)
     if len(wanted) == 1:
@@ -128,7 +128,7 @@ def _choose(path: str, header: list[str], column: str, body: list[Row]) -> int:
     raise InputError(f"{path} has no column {column!r}{hint} {listed(header)}")
 
 
-def _obvious(header: list[str], body: list[Row]) -> list[str]:
+def _obvious(header: tuple[str, ...], body: list[Row]) -> list[str]:
     """Return what can be meant: one column alone, a usual name, or of two columns the one that names no row."""
     rest = [at for at, name in enumerate(header) if name.lower() != "usage"]
     usual = [header[at] for at in rest if len(rest) == 1 or header[at].lower() in _USUAL]
@@ -137,7 +137,7 @@ def _obvious(header: list[str], body: list[Row]) -> list[str]:
     return [header[at] for at in rest if len({row[at] for _, row in body if len(row) > at}) <= len(body) / 2]
 
 
-def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> list[int]:
+def _feature_columns(path: str, header: tuple[str, ...], wanted: str, labels: int) -> list[int]:
     """Return the indices of the columns with the features, in the order of the file."""
     others = [at for at in range(len(header)) if at != labels]
     if wanted.strip() == "*":
@@ -153,7 +153,7 @@ def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> 
     return chosen
 
 
-def _groups(path: str, header: list[str], body: list[Row], wanted: str, labels: int) -> NDArray[np.intp]:
+def _groups(path: str, header: tuple[str, ...], body: list[Row], wanted: str, labels: int) -> NDArray[np.intp]:
     """Return the number of every record's group, from a column of this file or of another."""
     if wanted not in header and ":" in wanted:
         return groups_of_file(wanted, len(body))

@@ -65,7 +65,7 @@ def is_missing(value: str) -> bool:
 
 
 def one_name_each(names: Sequence[str], place: str) -> None:
-    """Refuse one number under two names: a file that was put together of two would have more classes than it has.
+    """Refuse one number under two names: a file put together of two would have more classes, or groups, than it has.
 
     Raises:
         InputError: There is one.
@@ -74,7 +74,7 @@ def one_name_each(names: Sequence[str], place: str) -> None:
     for name in filter(is_number, names):
         other = numbers.setdefault(Decimal(name), name)
         if other != name:
-            raise InputError(f"{place} has the number {other} also as {name}: one class or two? Write it in one way.")
+            raise InputError(f"{place} has the number {other} also as {name}: one or two? Write it in one way.")
 
 
 def is_number(name: str) -> bool:

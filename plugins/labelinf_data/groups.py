@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.encode import is_missing, one_name_each
 from labelinf_data.table import columns_of
 
 __all__ = ["group_numbers", "groups_of_file"]
@@ -26,17 +27,18 @@ def group_numbers(values: Sequence[str], place: str, n_records: int) -> NDArray[
         n_records: N, the number of labels.
 
     Raises:
-        InputError: A record has no group, or there are not as many as labels.
+        InputError: A record has no group, one is written in two ways, or there are not as many as labels.
     """
     if len(values) != n_records:
         raise InputError(
             f"{place} names {len(values)} groups for {n_records} labels; every label needs one row, in order."
         )
-    if empty := sum(value.strip().lower() in ("", "nan") for value in values):
+    if empty := sum(map(is_missing, values)):
         raise InputError(
             f"{place} has no group for {empty} record{'s' if empty > 1 else ''}. Every record needs one; give who "
             f"stands alone a group of its own."
         )
+    one_name_each(sorted(set(values)), place)
     return np.unique(np.array(values, dtype=np.str_), return_inverse=True)[1].astype(np.intp)
 
 
@@ -49,5 +51,4 @@ def groups_of_file(written: str, n_records: int) -> NDArray[np.intp]:
     path, _, column = written.rpartition(":")
     if not path or not column:
         raise InputError(f"groups {written!r}: expected a column of the labels' own file, or FILE.csv:column.")
-    values = columns_of(path, column, "label")[column]
-    return group_numbers(values, f"{path}: column {column!r}", n_records)
+    return group_numbers(columns_of(path, column, "label")[column], f"{path}: column {column!r}", n_records)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import read_regular
@@ -16,7 +16,7 @@ from labelinf_data.encode import is_number
 
 __all__ = ["Row", "columns_of", "listed", "read_rows", "usage_column"]
 
-Row = tuple[int, list[str]]  #: its number in the file, its cells
+Row = tuple[int, tuple[str, ...]]  #: its number in the file, its cells: tuples of text cost the collector nothing
 
 _SEPARATORS = ",;\t"
 _USAGE = {"public", "private", "ignored"}  # of rows, as hosts of competitions write it
@@ -34,7 +34,7 @@ def read_rows(path: str) -> list[Row]:
     rows: list[Row] = []
     try:
         for number, cells in enumerate(_reader(text, _separator(text)), 1):
-            rows.append((number, [cell.strip() for cell in cells]))
+            rows.append((number, tuple([cell.strip() for cell in cells])))
     except csv.Error as error:
         raise InputError(f"{path}: row {len(rows) + 1} is not valid CSV ({error}). Check its quotes.") from error
     filled = [index for index, (_, cells) in enumerate(rows) if cells]
@@ -42,7 +42,7 @@ def read_rows(path: str) -> list[Row]:
         raise InputError(f"{path} is empty. It needs one row per record with its label.")
     rows = rows[filled[0] : filled[-1] + 1]
     single = len(rows[0][1]) == 1
-    return [(number, cells or [""]) for number, cells in rows if cells or single]
+    return [(number, cells or ("",)) for number, cells in rows if cells or single]
 
 
 def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
@@ -69,14 +69,14 @@ def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
     return {name: [cells[index] for _, cells in body] for index, name in enumerate(header)}
 
 
-def listed(header: list[str]) -> str:
+def listed(header: Sequence[str]) -> str:
     """Say which columns a table has; a first row with a number in it is data, which no message quotes."""
     if any(map(is_number, header)):
         return "Its first row holds numbers, so it seems to have no header; add one."
     return f"Columns are {', '.join(map(repr, header))}."
 
 
-def usage_column(header: list[str], body: list[Row]) -> int | None:
+def usage_column(header: Sequence[str], body: list[Row]) -> int | None:
     """Return the index of the column that says which rows a board scores; None where there is none.
 
     Raises:

@@ -49,7 +49,7 @@ def begin(
     Raises:
         InputError: Something cannot be used, the board exists, or it proves less than its target.
     """
-    state, labels = State.of(path), read_labels(path, policy.board)
+    state, labels = State.of(path), read_labels(path, policy.board, fresh=True)
     if metric is None and np.all(labels.codes == labels.codes[0]):  # said to a host; in a game it would tell labels
         raise InputError(f"all labels in {policy.board.labels} are the same: there is nothing to score or to hide.")
     public = draw_split(labels.groups, policy.public.share, source)

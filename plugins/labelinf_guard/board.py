@@ -25,6 +25,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_guard.begin import begin, drawn, rules_of
 from labelinf_guard.certificate.statement import FORM, Certificate
 from labelinf_guard.clock import BoardClock, SystemClock
+from labelinf_guard.export.stateless import Form
 from labelinf_guard.files import PrivateLabels, State, derived, known_boards, read_key, read_labels
 from labelinf_guard.kept import SealedFiles
 from labelinf_guard.ledger.book import LedgerEntry
@@ -154,13 +155,15 @@ class Board:
             )
         values = values_of(policy)
         expected = Expected(
-            column=policy.board.id,
-            label=policy.board.label,
+            form=Form(
+                id=policy.board.id,
+                label=policy.board.label,
+                classes=tuple(policy.board.classes),
+                classes_predicted=metric.classes_predicted,
+                between=(float(min(values)), float(max(values))) if values else None,
+            ),
             ids=labels.ids,
-            classes=tuple(policy.board.classes),
-            classes_predicted=metric.classes_predicted,
             most_bytes=min(policy.limits.bytes, _largest(labels.ids, 1 if values else len(policy.board.classes))),
-            between=(float(min(values)), float(max(values))) if values else None,
         )
         return cls(
             policy=policy,
@@ -331,6 +334,11 @@ class Board:
             raise InputError(str(error)) from error
         return list(self.ledger.book.final or [])
 
+    def sealed_standing(self) -> list[tuple[str, str, str]]:
+        """Return what the final release told of every team, rank, name and score, best first; nothing before it."""
+        found = sorted(self.ledger.book.final or [], key=lambda row: (row["rank"] or math.inf, row["team"]))
+        return [(str(row["rank"] or "-"), row["team"], row["score"]) for row in found]
+
     def _keep(self, entry: LedgerEntry, submission: ParsedSubmission) -> None:
         self._kept.write_rows(entry.number, entry.digest, submission.rows)
         score = self._score(submission.rows, self.public)
@@ -360,7 +368,7 @@ class Board:
 
     def _score(self, rows: NDArray[Any], chosen: NDArray[np.bool_]) -> Fraction | None:
         try:
-            known = self._codes[chosen], rows[chosen], len(self.expected.classes)
+            known = self._codes[chosen], rows[chosen], len(self.expected.form.classes)
             if isinstance(self._metric, OwnMetric):
                 return self._metric.score(*known, np.flatnonzero(chosen))
             return self._metric.score(*known)

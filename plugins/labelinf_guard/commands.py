@@ -108,11 +108,11 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
                 data = file.read(limit)
         except OSError as error:
             raise InputError(f"{submission} cannot be read: {error.strerror}.") from error
-        told = opened.submit(team, data)
+        told, daily = opened.submit(team, data), opened.policy.budget.per_team_day
     if isinstance(told, TeamRefusal):
         click.echo(told.reason, err=True)
         context.exit(Exit.INPUT)
-    tell(told, (told.score, f"{counted(told.left, 'submission')} left"), as_json=as_json)
+    tell(told, (told.score, f"{counted(told.left, 'submission')} left, {daily} a day at most"), as_json=as_json)
 
 
 @guard.command()
@@ -222,9 +222,8 @@ def release(board: Path, final: bool, as_json: bool) -> None:
     from labelinf_guard.board import Board
 
     with closing(Board.open(board)) as opened, waiting("releasing"):
-        found, standing = opened.release(), opened.standing()
-    ranked = sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"]))
-    sealed = [f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}" for row in ranked]
+        found, standing, ranked = opened.release(), opened.standing(), opened.sealed_standing()
+    sealed = [f"{rank:>4}  {score}  {team}" for rank, team, score in ranked]
     public = [f"{place:>4}  {score}  {team}" for place, (team, score) in enumerate(standing, 1)]
     document = {"closed": True, "final": found, "public": [{"team": team, "score": text} for team, text in standing]}
     told = ["by the public labels", *public, "", *(["by the sealed labels", *sealed, ""] if sealed else [])]

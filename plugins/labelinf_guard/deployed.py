@@ -15,7 +15,7 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.board import Board
-from labelinf_guard.certificate.statement import Certificate, points
+from labelinf_guard.certificate.statement import points
 from labelinf_guard.status import besides
 
 __all__ = ["Deployed", "deployed"]
@@ -71,6 +71,8 @@ def deployed(board: Board) -> Deployed:
     parameters = dict(part.parameters)
     if part.metric == "log-loss":
         given["clip"] = parameters.pop("clip", 0.01)
+    after = (proved := board.certificate()).after
+    said = "nothing is proved" if proved.void or after is None else f"{points(after)} points over a perfect model are"
     codes = np.array(board.labels)
     codes.setflags(write=False)
     return Deployed(
@@ -79,16 +81,9 @@ def deployed(board: Board) -> Deployed:
         stage=_spec("guarded-board", {key: value for key, value in given.items() if value is not None}),
         queries=policy.budget.per_board,
         gain=policy.target.gain,
-        until=_until(board.certificate()),
+        until="" if after is None else f"until the final release, after which {said}",
         besides=tuple(besides(board)),
     )
-
-
-def _until(certificate: Certificate) -> str:
-    if certificate.after is None:
-        return ""
-    after = "nothing is proved" if certificate.void else f"{points(certificate.after)} points over a perfect model are"
-    return f"until the final release, after which {after}"
 
 
 def _spec(name: str, parameters: Mapping[str, object]) -> str:

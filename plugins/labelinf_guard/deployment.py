@@ -82,7 +82,7 @@ def deployed_board(
         proved, expected, winners = begun.recommendation().proves, begun.expected, _winners(begun, folder)
     if winners:
         board.write_text(f"{board.read_text(encoding='utf-8')}\n{winners}", encoding="utf-8")
-    what = "" if expected.classes_predicted else f" (the probability of {expected.classes[-1]})"
+    what = "" if expected.form.classes_predicted else f" (the probability of {expected.form.classes[-1]})"
     drawn = "scores all rows" if policy.public.share == 1 else "draws the public rows anew"
     drawn = f" It {drawn}, whatever {solution.usage} says." if solution.usage else ""
     return (
@@ -147,6 +147,6 @@ def _see_that_it_scores(own: OwnScorer, metric: GuardMetric) -> None:
         found = math.nan
     if not math.isclose(found, own.answer(rows), rel_tol=1e-6, abs_tol=1e-9):
         raise InputError(
-            f"{own.scorer} does not answer in a board as it does here: it may need files beside it, or keep "
-            "state. Nothing was begun."
+            f"{own.scorer} does not answer in a board as it does here: it may take several columns of predictions (a "
+            "board takes one), need files beside it, or keep state. Nothing was begun."
         )

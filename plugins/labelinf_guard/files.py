@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.encode import one_name_each
 from labelinf_data.table import read_rows
 from labelinf_guard.certificate.gain import effective_number
 from labelinf_guard.policy import BoardPart, exact
@@ -209,8 +210,8 @@ def derived(key: bytes, purpose: str) -> bytes:
     return hmac.new(key, purpose.encode(), hashlib.sha256).digest()
 
 
-def read_labels(board: Path, part: BoardPart) -> PrivateLabels:
-    """Read the private labels.
+def read_labels(board: Path, part: BoardPart, *, fresh: bool = False) -> PrivateLabels:
+    """Read the private labels; of a ``fresh`` board every group must be written in one way.
 
     Raises:
         InputError: The file cannot be used; the sentence names columns and rows, and no label.
@@ -233,6 +234,8 @@ def read_labels(board: Path, part: BoardPart) -> PrivateLabels:
         raise InputError(f"{path}: every id must be there once and not be empty.")
     order = sorted(range(len(ids)), key=ids.__getitem__)
     groups = [table[place][1][at[2]] if part.group else ids[place] for place in order]
+    if part.group and fresh:
+        one_name_each(sorted(set(groups)), f"{path}: column {part.group!r}")
     return PrivateLabels(
         ids=tuple(ids[place] for place in order),
         codes=np.array([known[own[place]] for place in order], dtype=np.intp),
@@ -280,7 +283,7 @@ def replaced(codes: NDArray[np.intp], classes: int, flip: float, source: Words) 
 
 
 def _shuffled(n: int, source: Words) -> NDArray[np.intp]:
-    order, drawn = np.arange(n), uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)
+    order, drawn = list(range(n)), uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)
     for last, chosen in zip(range(n - 1, 0, -1), drawn.tolist(), strict=True):
-        order[[last, chosen]] = order[[chosen, last]]
-    return order
+        order[last], order[chosen] = order[chosen], order[last]
+    return np.array(order, dtype=np.intp)

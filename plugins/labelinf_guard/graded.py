@@ -49,7 +49,6 @@ def guarded(board: str | Path, *, team: str = "agent") -> Callable[[pd.DataFrame
 
 def _file(submission: pd.DataFrame, expected: Expected) -> bytes:
     """Return the board's own file of a table: one column beside that of the ids is the prediction."""
-    beside = [name for name in submission.columns if name != expected.column]
+    beside = [name for name in submission.columns if name != expected.form.id]
     renamed = submission.rename(columns={beside[0]: "prediction"}) if len(beside) == 1 else submission
-    text: str = renamed.to_csv(index=False)
-    return text.encode()
+    return str(renamed.to_csv(index=False)).encode()

@@ -26,22 +26,19 @@ def public_page(
     title: str,
     about: Mapping[str, str],
     standing: Sequence[tuple[str, str]],
+    final: Sequence[tuple[str, str, str]],
     certificate: Iterable[str],
     head: str,
 ) -> str:
-    """Return the page for everybody: what is scored, best answers, the certificate, how to submit, and the head."""
-    rows = "".join(
-        f'<tr><td class="n">{place}</td><td>{escape(team)}</td><td class="n">{escape(score)}</td></tr>'
-        for place, (team, score) in enumerate(standing, 1)
-    )
+    """Return the page for everybody: what is scored, who stands where, the certificate, how to submit, the head."""
+    told = [(str(place), team, score) for place, (team, score) in enumerate(standing, 1)]
+    sealed = f"<h2>Final, by the sealed rows</h2>{_teams(final, 'Score')}" if final else ""
     known = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in about.items()
     )
     return _page(
         title,
-        f"<table>{known}</table><h2>Teams</h2>"
-        f"<table><thead><tr><th scope=col>#</th><th scope=col>Team</th><th scope=col>Best answer</th></tr></thead>"
-        f"<tbody>{rows or '<tr><td colspan=3>No answer has been told yet.</td></tr>'}</tbody></table>"
+        f"<table>{known}</table>{sealed}<h2>Teams</h2>{_teams(told, 'Best answer')}"
         f"{_section('What this board proves', certificate)}"
         "<h2>Submit</h2><pre>curl -u TEAM:TOKEN --data-binary @submission.csv ADDRESS/submissions</pre>"
         "<p>The answer comes at the next beat. The host gives each team its token.</p>"
@@ -52,6 +49,17 @@ def public_page(
 def host_page(title: str, sections: Mapping[str, Iterable[str]]) -> str:
     """Return the page for the host: what ``labelinf guard status`` says."""
     return _page(f"{title}: for the host", "".join(_section(name, lines) for name, lines in sections.items()))
+
+
+def _teams(rows: Sequence[tuple[str, str, str]], score: str) -> str:
+    listed = "".join(
+        f'<tr><td class="n">{place}</td><td>{escape(team)}</td><td class="n">{escape(text)}</td></tr>'
+        for place, team, text in rows
+    )
+    return (
+        f"<table><thead><tr><th scope=col>#</th><th scope=col>Team</th><th scope=col>{score}</th></tr></thead>"
+        f"<tbody>{listed or '<tr><td colspan=3>No answer has been told yet.</td></tr>'}</tbody></table>"
+    )
 
 
 def _section(name: str, lines: Iterable[str]) -> str:

@@ -3,17 +3,16 @@
 This module cannot import what holds labels: an import contract says so. What is wrong with a file is told in one of
 eight constant sentences, with the number of a line at most and never a value.
 
-A file is CSV, JSON, npy, npz or, with the extra ``parquet``, Parquet. Tables have a column of ids, as the board calls
-it, and either a column ``prediction`` or called as the label is (the class, or for two classes the probability of the
-second) or a column for every class. JSON is a list of such rows, or maps ids to predictions. An npz holds ``ids`` and
-``predictions``; an npy holds predictions in the order of the sample submission. Ids may come in any order; each must
-come exactly once.
+A file is CSV (with commas, semicolons or tabs), JSON, npy, npz or, with the extra ``parquet``, Parquet. Tables have a
+column of ids, as the board calls it, and either a column ``prediction`` or called as the label is (the class, or for
+two classes the probability of the second) or a column for every class. JSON is a list of such rows, or maps ids to
+predictions. An npz holds ``ids`` and ``predictions``; an npy holds predictions in the order of the sample submission.
+Ids may come in any order; each must come exactly once.
 """
 
 from __future__ import annotations
 
 import ast
-import csv
 import enum
 import hashlib
 import io
@@ -67,22 +66,14 @@ class Expected:
     """What a submission must look like; all of it is public.
 
     Attributes:
-        column: Name of the column of ids.
+        form: Of a row.
         ids: Every id, sorted.
-        classes: Names of the classes, in the order of the label's codes.
-        classes_predicted: Whether a row is a class; else probabilities.
         most_bytes: Of a file, and of what it unpacks to.
-        between: Ends of the range that predicted values are cut to; None where rows are no values.
-        label: What one column of predictions may be called too.
     """
 
-    column: str
+    form: Form
     ids: tuple[str, ...]
-    classes: tuple[str, ...]
-    classes_predicted: bool
     most_bytes: int = 1 << 26
-    between: tuple[float, float] | None = None
-    label: str = _COLUMN
     places: frozenset[str] = attrs.field(
         init=False, default=attrs.Factory(lambda self: frozenset(self.ids), takes_self=True)
     )
@@ -90,19 +81,9 @@ class Expected:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a submission, as a participant may call them."""
-        one = self.classes_predicted or self.between is not None or len(self.classes) == 2
-        return (self.column, self.label) if one else (self.column, *self.classes)
-
-    @property
-    def form(self) -> Form:
-        """What a row looks like."""
-        return Form(
-            id=self.column,
-            label=self.label,
-            classes=self.classes,
-            classes_predicted=self.classes_predicted,
-            between=self.between,
-        )
+        form = self.form
+        one = form.classes_predicted or form.between is not None or len(form.classes) == 2
+        return (form.id, form.label) if one else (form.id, *form.classes)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -131,8 +112,8 @@ def parse(data: bytes, expected: Expected) -> ParsedSubmission:
     if len(data) > expected.most_bytes:
         raise ParseError(FileFault.LARGE)
     try:
-        header, rows = _read(data, expected)
-        return _canonical(header, rows, expected)
+        found = _read(data, expected)
+        return found if isinstance(found, ParsedSubmission) else _canonical(*found, expected)
     except ParseError:
         raise
     except Exception as error:  # a reader of files may raise anything, and none of it is told
@@ -140,9 +121,10 @@ def parse(data: bytes, expected: Expected) -> ParsedSubmission:
 
 
 _Row = tuple[int | None, Sequence[Any]]
+_Table = tuple[list[str], Iterable[_Row]]
 
 
-def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _read(data: bytes, expected: Expected) -> _Table | ParsedSubmission:
     if data[:6] == b"\x93NUMPY":
         return _arrays(expected.ids, _array(data), expected)
     if data[:4] == b"PK\x03\x04":
@@ -154,16 +136,12 @@ def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
         raise ParseError(FileFault.UNREADABLE)
     if text.lstrip()[:1] in ("{", "["):
         return _json(text, expected)
-    return _csv(text)
-
-
-def _csv(text: str) -> tuple[list[str], Iterator[_Row]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = stateless.cells_of(text)
     header = [cell.strip() for cell in next(reader, [])]
     return header, ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader if cells)
 
 
-def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _json(text: str, expected: Expected) -> _Table:
     left = itertools.repeat(None, len(expected.ids) + 1)  # objects that there may be
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -179,16 +157,16 @@ def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
 
     tree = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
     if isinstance(tree, dict):
-        wide = expected.classes if any(isinstance(value, list) for value in tree.values()) else (_COLUMN,)
+        wide = expected.form.classes if any(isinstance(value, list) for value in tree.values()) else (_COLUMN,)
         rows = [(None, [name, *(value if isinstance(value, list) else [value])]) for name, value in tree.items()]
-        return [expected.column, *wide], rows
+        return [expected.form.id, *wide], rows
     header = list(tree[0]) if tree and isinstance(tree[0], dict) else []
     if not all(isinstance(row, dict) and row.keys() == set(header) for row in tree):
         raise ParseError(FileFault.COLUMNS)
     return header, [(None, [row[name] for name in header]) for row in tree]
 
 
-def _npz(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _npz(data: bytes, expected: Expected) -> _Table | ParsedSubmission:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sorted(archive.namelist()) != ["ids.npy", "predictions.npy"]:
             raise ParseError(FileFault.COLUMNS)
@@ -221,16 +199,34 @@ def _array(data: bytes) -> NDArray[Any]:
     return found.reshape(shape, order="F" if header["fortran_order"] else "C")
 
 
-def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> tuple[list[str], Iterable[_Row]]:
-    if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.classes))):
+def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> _Table | ParsedSubmission:
+    if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.form.classes))):
         raise ParseError(FileFault.COLUMNS)
-    wide = expected.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
+    wide = expected.form.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
+    header, table = [expected.form.id, *wide], rows.reshape(len(rows), -1)
+    checked(expected.form, (), header, ())
+    found = _at_once(table, expected) if tuple(ids) == expected.ids else None
     names = (name.decode() if isinstance(name, bytes) else str(name) for name in ids)
-    table = rows.reshape(len(rows), -1)
-    return [expected.column, *wide], ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True))
+    return found or (header, ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True)))
 
 
-def _parquet(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+def _at_once(table: NDArray[Any], expected: Expected) -> ParsedSubmission | None:
+    """Return numbers of all ids in order as one array; None where their rows are to be gone through, one by one."""
+    if table.dtype.kind not in ("iu" if expected.form.classes_predicted else "fiu") or not np.isfinite(table).all():
+        return None
+    if expected.form.classes_predicted:
+        codes = {name: code for code, name in enumerate(expected.form.classes)}
+        values, at = np.unique(table, return_inverse=True)
+        known = [codes.get(str(value), -1) for value in values.tolist()]
+        return ParsedSubmission(rows=np.array(known, dtype=np.intp)[at.ravel()]) if min(known) >= 0 else None
+    numbers = table.astype(np.float64)
+    if expected.form.between is not None:
+        return ParsedSubmission(rows=np.clip(numbers[:, 0], *expected.form.between) + 0.0)
+    fit = numbers.min() >= 0 and numbers.max() <= 1 and (numbers.shape[1] == 1 or numbers.max(axis=1).all())
+    return ParsedSubmission(rows=_normalised(numbers)) if fit else None
+
+
+def _parquet(data: bytes, expected: Expected) -> _Table:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(io.BytesIO(data))
@@ -255,10 +251,10 @@ def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> P
     except SubmissionError as error:
         raise ParseError(FileFault(str(error)), at[0]) from None
     ordered = [found[name] for name in expected.ids]
-    if expected.classes_predicted:
+    if expected.form.classes_predicted:
         return ParsedSubmission(rows=np.array(ordered, dtype=np.intp))
     numbers = np.array(ordered, dtype=np.float64)
-    return ParsedSubmission(rows=_normalised(numbers) if expected.between is None else numbers[:, 0] + 0.0)
+    return ParsedSubmission(rows=_normalised(numbers) if expected.form.between is None else numbers[:, 0] + 0.0)
 
 
 def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float64]:

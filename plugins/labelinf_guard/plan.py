@@ -161,7 +161,9 @@ def table(asked: PlanQuestion, progress: Callable[[str, int], None] = lambda pol
     if useful := [row for row in found if row.kendall is not None]:
         best = max(useful, key=lambda row: row.kendall.mean if row.kendall else 0.0)
         found = [attrs.evolve(row, recommended=row is best) for row in found]
-    return [*found, *_final(asked), *_ranks(asked), _nothing(asked)]
+    bare = asked.certificate(asked.policy)
+    said = f"nothing: {bare.terms.public.bits:.0f} bits of answers for {counted(asked.records, 'label')}"
+    return [*found, *_final(asked), *_ranks(asked), PolicyRow(policy=said, proves=_or_void(bare))]
 
 
 def lines(rows: Sequence[PolicyRow]) -> list[str]:
@@ -318,12 +320,6 @@ def _final(asked: PlanQuestion) -> Iterator[PolicyRow]:
         order = f", order of {ranks}" if ranks > 1 else ""
         said = f"then, final release with noise s = {quiet.final.noise:.3g}{order}"
         yield PolicyRow(policy=said, proves=_or_void(asked.certificate(quiet), end=True))
-
-
-def _nothing(asked: PlanQuestion) -> PolicyRow:
-    found = asked.certificate(asked.policy)
-    said = f"nothing: {found.terms.public.bits:.0f} bits of answers for {counted(asked.records, 'label')}"
-    return PolicyRow(policy=said, proves=_or_void(found))
 
 
 def _coin(asked: PlanQuestion) -> float:

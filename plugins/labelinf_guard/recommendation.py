@@ -30,7 +30,7 @@ from labelinf_guard.policy import Policy, exact
 from labelinf_guard.terms import Sizes, certificate_of, scale_of
 from labelinf_scores.game.utility import USEFUL
 
-__all__ = ["ContestSpread", "Recommendation", "apart", "honest", "recommend", "toml"]
+__all__ = ["ContestSpread", "Recommendation", "apart", "honest", "of_each_team", "recommend", "toml"]
 
 _TEAMS, _SKILL, _SPREAD, _DISAGREE = 40, 0.86, 0.017, 0.141
 _CONTESTS = 100
@@ -94,7 +94,7 @@ class Recommendation:
             f"policy   {self.policy}",
             f"proves   {points(self.proves)} points over a perfect model, all teams together",
             *(f"assumes  {clause}" for clause in self.assumes),
-            f"grants   {self._grants()}; {counted(self.team[0], 'submission')} of each team, {self.team[1]} a day",
+            f"grants   {self._grants()}; of each team {of_each_team(self.team, self.answers)}",
             f"honest   {self._honest()}",
         ]
 
@@ -112,6 +112,12 @@ class Recommendation:
             f"in a close contest of {_TEAMS} made teams: rank correlation (Kendall) {self.kendall.text(2)} with the "
             f"undefended scores; of the first three {self.displaced.text(1)} are others (in nine contests of ten){poor}"
         )
+
+
+def of_each_team(team: tuple[int, int], answers: int) -> str:
+    """Say how much one team may send, in all and a day; a quota of all the board's answers limits nobody."""
+    daily = f"{min(team[1], answers)} a day"
+    return f"{counted(team[0], 'submission')}, {daily}" if team[0] < answers else daily
 
 
 def recommend(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Recommendation:

@@ -172,13 +172,15 @@ def _on(threads: _Threads, page: Page) -> Answered:
 
 def _public(board: Board) -> Response:
     standing, certificate = board.standing(), board.certificate().sentences()
-    page = public_page(board.policy.board.title, about(board), standing, certificate, board.ledger.head)
+    final, head = board.sealed_standing(), board.ledger.head
+    page = public_page(board.policy.board.title, about(board), standing, final, certificate, head)
     return HTMLResponse(page, headers=_HEADERS)
 
 
 def _public_json(board: Board) -> Response:
     teams = [{"team": team, "score": score} for team, score in board.standing()]
-    said = {"title": board.policy.board.title, "about": about(board), "teams": teams}
+    final = [{"rank": rank, "team": team, "score": score} for rank, team, score in board.sealed_standing()]
+    said = {"title": board.policy.board.title, "about": about(board), "teams": teams, "final": final}
     certificate = board.certificate().sentences()
     return JSONResponse({**said, "certificate": certificate, "head": board.ledger.head}, headers=_HEADERS)
 

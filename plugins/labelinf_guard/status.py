@@ -9,6 +9,7 @@ from labelinf_guard.board import Board
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.certificate.statement import Certificate, counted
 from labelinf_guard.ledger.charge import Near, PublicRecord, charge_of
+from labelinf_guard.recommendation import of_each_team
 
 __all__ = ["about", "beside", "besides", "sections", "shown", "status_of"]
 
@@ -130,7 +131,7 @@ def about(board: Board) -> dict[str, str]:
         }[release.show]
         + f", every {release.beat:g} seconds",
         "Submission": f"CSV with the columns {', '.join(board.expected.columns)}",
-        "Each team": f"{counted(quota.per_team, 'submission')}, {quota.per_team_day} a day",
+        "Each team": of_each_team((quota.per_team, quota.per_team_day), quota.per_board),
         "Left": book.closed or f"{counted(book.sure(), 'answer')} of all teams together",
     }
 

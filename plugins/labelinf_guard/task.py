@@ -135,7 +135,8 @@ def _named(metric: ScoredMetric, n_classes: int) -> tuple[str, dict[str, float]]
     for item in Host.load().catalogue(Kind.METRIC):
         with contextlib.suppress(Exception):  # somebody else's, which cannot be loaded or made
             kind: type[Metric] = item.load()
-            if kind is type(metric) or _variant(kind, n_classes) == metric:
+            variant = kind().of_classes(n_classes) if issubclass(kind, ScoredMetric) else None
+            if kind is type(metric) or variant == metric:
                 return item.descriptor.name, _parameters(metric) if kind is type(metric) else {}
     raise InputError(f"guarded-board cannot score {type(metric).__name__}: no plugin provides it by a name.")
 
@@ -145,10 +146,6 @@ def _parameters(metric: ScoredMetric) -> dict[str, float]:
     fields = attrs.fields(cast("type[attrs.AttrsInstance]", type(metric)))
     given = {field.name: getattr(metric, field.name) for field in fields}
     return {field.name: float(given[field.name]) for field in fields if given[field.name] != field.default}
-
-
-def _variant(kind: type[Metric], n_classes: int) -> object:
-    return kind().of_classes(n_classes) if issubclass(kind, ScoredMetric) else None
 
 
 def _queries(threat: ScoreThreat, metric: ScoredMetric) -> tuple[Written, tuple[ScoreEffect, ...]]:

@@ -60,7 +60,8 @@ def separation_ceiling(value_range: float, n_records: int, n_classes: int = 2) -
         n_records: N.
         n_classes: K.
     """
-    return value_range * math.exp(-_log_labellings(n_records, n_classes))
+    exponent = n_records * math.log(n_classes)  # ln(K**N - 1) without overflow
+    return value_range * math.exp(-exponent - math.log1p(-math.exp(-exponent)))
 
 
 def pigeonhole_tau(n_labels: int, *, n_records: int, span: float, n_classes: int = 2) -> float:
@@ -122,9 +123,3 @@ def answer_entropy(*, n_records: int, span: float, step: float) -> float:
     """
     deviation = span / (2 * math.sqrt(n_records) * step) + 0.5
     return math.log2(2 * math.pi * math.e * (deviation**2 + 1 / 12)) / 2
-
-
-def _log_labellings(n_records: int, n_classes: int) -> float:
-    """Return ``ln(K**N - 1)`` without overflow."""
-    exponent = n_records * math.log(n_classes)
-    return exponent + math.log1p(-math.exp(-exponent))

@@ -14,16 +14,16 @@ from labelinf_core.cli.output import output_options, tell
 if TYPE_CHECKING:
     from labelinf_split.audit.judged import SplitAudit
 
-__all__ = ["split"]
+__all__ = ["COUNTED", "lines", "proved", "split"]
 
-_COUNTED = {"none": "cut-argmin", "linear": "linear-top", "mlp": "cut-direction"}
+COUNTED = {"none": "cut-argmin", "linear": "linear-top", "mlp": "cut-direction"}
 
 
 @click.command()
 @click.argument("run", metavar="RUN.npz")
-@click.option("--canaries", required=True, metavar="C.csv", help="Planted labels: columns id and label.")
+@click.option("--canaries", required=True, metavar="C.csv", help="Planted labels: columns id and label, known too.")
 @click.option("--known", metavar="S.csv", help="Labels that the feature party knows: columns id and label.")
-@click.option("--top", type=click.Choice([*_COUNTED]), default="mlp", show_default=True, help="Of the label party.")
+@click.option("--top", type=click.Choice([*COUNTED]), default="mlp", show_default=True, help="Of the label party.")
 @click.option("--label-features", is_flag=True, help="The label party has features of its own.")
 @click.option("--defended", is_flag=True, help="Gradients are changed before they are released, or labels.")
 @click.option("--attack", metavar="SPEC", help="The attack that counts, instead of the top's own.")
@@ -55,18 +55,19 @@ def split(
 
     given["defended"] |= epsilon is not None  # whoever claims one changes gradients or labels
     view, labels = read_run(**given)
-    own = "noise-subspace" if given["defended"] and parts(view) else _COUNTED[given["top"]]
+    own = "noise-subspace" if given["defended"] and parts(view) else COUNTED[given["top"]]
     built = Builder(Host.load()).build(Kind.ATTACK, attack or own, "--attack")
     if foreign := third_party(built, "attack"):
         raise InputError(f"{foreign} does not come with labelinf: play it in labelinf matrix, where it runs apart.")
     played = of_channel(built, SplitAttack, "attack", "split")
     found = audited(view, labels, attack or own, played, claim=epsilon, seed=seed)
     words = {"word": found.word, "claimed": found.claimed, "status": found.status}
-    tell(words | attrs.asdict(found), _lines(found), as_json=as_json)
+    tell(words | attrs.asdict(found), lines(found), as_json=as_json)
     context.exit(found.status)
 
 
-def _lines(found: SplitAudit) -> Iterator[str]:
+def lines(found: SplitAudit) -> Iterator[str]:
+    """Yield all that an audit says."""
     from labelinf_core.contracts.answer import Answer
     from labelinf_core.statistics.proportions import clopper_pearson
 
@@ -86,10 +87,14 @@ def _lines(found: SplitAudit) -> Iterator[str]:
         yield from textwrap.wrap(proof, 80, subsequent_indent="  ")
 
 
+def proved(found: SplitAudit) -> str:
+    """Say what of epsilon is proved, and what broke."""
+    said = f"epsilon >= {int(found.epsilon * 1e4) / 1e4:g} is proved" if found.epsilon else "nothing is proved"
+    return f"{said}; this broke: {found.failed}" if found.failed else said
+
+
 def _headline(found: SplitAudit) -> str:
-    proved = f"epsilon >= {int(found.epsilon * 1e4) / 1e4:g} is proved" if found.epsilon else "nothing is proved"
-    proved += f"; this broke: {found.failed}" if found.failed else ""
-    word = (found.claimed or found.word).value
+    word, said = (found.claimed or found.word).value, proved(found)
     if found.claim is not None:
-        word, proved = word.replace("no leak shown", "inconclusive"), f"epsilon = {found.claim:g} was claimed, {proved}"
-    return f"{word.upper()}: {proved}."
+        word, said = word.replace("no leak shown", "inconclusive"), f"epsilon = {found.claim:g} was claimed, {said}"
+    return f"{word.upper()}: {said}."

@@ -84,10 +84,10 @@ def test_a_number_of_records_says_too_little_where_features_are_needed(labelinf:
     assert "--records says too little for the gradient channel, which trains on features; name labels" in result.stderr
 
 
-def test_groups_count_by_their_effective_number_and_without_them_records_are_assumed_independent(
+def test_groups_count_by_their_number_and_without_them_records_are_assumed_independent(
     labelinf: Labelinf, tmp_path: Path
 ) -> None:
-    rows = [f"{patient % 2},p{patient}" for patient in range(100) for _ in range(1 + 9 * (patient < 20))]
+    rows = [f"{patient % 2},p{patient}" for patient in range(100) for _ in range(3)]
     path = tmp_path / "y.csv"
     path.write_text("\n".join(["label,patient", *rows, ""]))
     asked = ("bounds", "--labels", str(path), "--column", "label", "--queries", "1", "--defence", "round(decimals=1)")
@@ -97,7 +97,12 @@ def test_groups_count_by_their_effective_number_and_without_them_records_are_ass
     gains = [next(b for b in found["bounds"] if b["quantity"] == "gain") for found in (apart, together)]
     assert gains[0]["value"] < gains[1]["value"]
     assert "records are assumed independent" in gains[0]["conditions"]
-    assert "280 records in 100 groups count as 37.69" in gains[1]["conditions"]
+    assert "300 records in 100 groups" in gains[1]["conditions"]
+    rows.append("1,p100")  # one more patient, of one record: then counts may tell who is who
+    path.write_text("\n".join(["label,patient", *rows, ""]))
+    several = document(labelinf(*asked, "--groups", "patient", "--json"))
+    assert not [b for b in several["bounds"] if b["quantity"] in ("gain", "queries")]
+    assert all(c["accuracy"] + c["allowance"] >= 1 for c in several["ceilings"])
 
 
 def test_groups_are_refused_where_nothing_heeds_them(labelinf: Labelinf, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -128,7 +129,7 @@ def test_a_deployed_board_answers_its_whole_budget(check: Check, kind: str) -> N
         proved = board.recommendation().proves
         assert board.expected.columns == ("image", "outcome")
         body = "image,outcome\n" + "".join(f"{name},.7\n" for name in ids)
-        if board.expected.classes_predicted:
+        if board.expected.form.classes_predicted:
             body = "image,outcome\n" + "".join(f"{name},yes\n" for name in ids)
         told = [board.submit(f"team-{day}", body.encode()) for day in range(80)]
     assert [answer.reason for answer in told if not isinstance(answer, TeamAnswer)] == []
@@ -160,6 +161,8 @@ def test_ids_are_the_column_of_that_name_or_the_only_one_that_can_be(tmp_path: P
         ("weight,ID,label\n.1,x,a\n.2,y,b\n.3,z,a\n", ("x", "y", "z")),
         ("ref,group,label\nx,1,a\ny,1,b\nz,2,a\n", ("x", "y", "z")),
         ("group,label\n1,a\n1,b\n2,a\n", ("0", "1", "2")),
+        ("patient_id,image,label\n1,x,a\n1,y,b\n2,z,a\n", ("x", "y", "z")),
+        ("paid,label\n1,a\n1,b\n2,a\n", ("0", "1", "2")),
         ("weight,ref,label\n.1,x,a\n.2,y,b\n.3,z,a\n", None),
     ):
         (tmp_path / "t.csv").write_text(table)
@@ -380,6 +383,54 @@ def test_ids_that_name_rows_twice_are_refused(check: Check) -> None:
     assert "column 'id' does not name every row once" in found.stderr
 
 
+@pytest.mark.parametrize("name", ["Patient_ID", "image id", "rowId"])
+@pytest.mark.parametrize("weights", [(1, 1, 2), (0.1, 0.2, 0.3)])
+def test_ids_of_any_name_that_name_rows_twice_are_refused_with_the_row(
+    tmp_path: Path, name: str, weights: tuple[float, ...]
+) -> None:
+    rows = "".join(f"{key},{weight},{label}\n" for key, weight, label in zip("xyx", weights, "aba", strict=True))
+    (tmp_path / "t.csv").write_text(f"{name},weight,label\n{rows}")
+    labels = LabelSet(labels=np.array([0, 1, 0]), class_names=("a", "b"), title="made", provenance="made")
+
+    with pytest.raises(InputError, match=rf"column '{name}' does not name every row once \(row 4 is empty"):
+        Solution.read(str(tmp_path / "t.csv"), "label", labels)
+
+
+@pytest.mark.long
+def test_a_board_of_several_targets_asks_for_a_submission_and_says_that_a_board_takes_one(check: Check) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"r{i},{int(rng.random() < 0.3)},{int(rng.random() < 0.5)}" for i in range(400)]
+    Path("both").mkdir()
+    Path("both/y.csv").write_text("\n".join(["id,toxic,insult", *rows]))
+    Path("two_targets.py").write_text(
+        "def score(solution, submission, row_id_column_name):\n"
+        "    return sum(((solution[c] - submission[c]) ** 2).mean() for c in ('toxic', 'insult')) / 2\n"
+    )
+    asked = [
+        "two_targets.py",
+        "both/y.csv",
+        "--column",
+        "toxic",
+        "--queries",
+        "20",
+        "--gain",
+        "25%",
+        "--deploy",
+        "kept",
+    ]
+
+    alone = check(*asked)
+    Path("both/sample.csv").write_text("\n".join(["id,toxic,insult", *(f"r{i},.5,.5" for i in range(400))]))
+    found = check(*asked)
+
+    assert alone.exit_code == Exit.INPUT
+    assert "Put a submission that it scores beside both/y.csv" in alone.stderr
+    assert found.exit_code == Exit.INPUT
+    assert "a guarded board that runs your function" in " ".join(found.stdout.split())
+    assert "it may take several columns of predictions (a board takes one)" in found.stderr
+    assert not Path("kept").exists()
+
+
 @pytest.mark.long
 def test_a_log_is_told_by_its_scores(check: Check) -> None:
     Path("y.csv").write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(6)))
@@ -397,6 +448,24 @@ def test_a_log_is_told_by_its_scores(check: Check) -> None:
     assert "with --scores" in missing.stderr
     assert found.exit_code == Exit.FOUND, found.output
     assert found.stdout.startswith("leaks   yes: ")
+
+
+@pytest.mark.long
+def test_a_log_is_joined_by_what_the_solution_calls_its_ids(check: Check) -> None:
+    """Submissions name the records from the last to the first: whoever counts rows finds scores that do not fit."""
+    Path("y.csv").write_text("Patient_ID,Usage,y\n" + "".join(f"P{i},Public,{int(i < 2)}\n" for i in range(6)))
+    Path("subs").mkdir()
+    scores = "submission,score\n"
+    for asked in range(6):
+        rows = (f"P{i},{int(i == asked)}\n" for i in reversed(range(6)))
+        Path(f"subs/s{asked}.csv").write_text("Patient_ID,y\n" + "".join(rows))
+        scores += f"s{asked},{(4 + (1 if asked < 2 else -1)) / 6:.4f}\n"
+    Path("scores.csv").write_text(scores)
+
+    found = check("subs", "y.csv", "--column", "y", "--scores", "scores.csv", "--metric", "accuracy")
+
+    assert found.exit_code == Exit.FOUND, found.output
+    assert "6 of 6 labels" in " ".join(found.stdout.split())
 
 
 def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tell(check: Check) -> None:
@@ -421,6 +490,7 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["weighted", "solution.csv"], "name the one that is meant"),
         (["strange", "solution.csv"], "which of evaluate is meant? Name it, as in strange_board.py:FUNCTION"),
         (["flower"], "say which function makes the client's model, f(n_inputs, n_classes), with --model"),
+        (["classy", "--model", "classy_client:model"], "no function of three arguments, a model, records and labels"),
         (["two", "solution.csv"], "has 2 functions that can be meant; name one"),
         (["board", "solution.csv", "--deploy", "."], ". is there already; name a new folder."),
         (["board", "solution.csv", "--deploy", "mine.html/kept"], "no folder can be made in "),
@@ -438,6 +508,8 @@ def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], sai
     Path("strange_board.py").write_text("def evaluate(outcomes, risks): ...\n")
     Path("flower.txt").write_text("flower_client")
     Path("flower_client.py").write_text("def fit(parameters, x, y): ...\n")
+    Path("classy.txt").write_text("classy_client")
+    Path("classy_client.py").write_text("def model(n, k): ...\n\nclass Client:\n    def fit(self, parameters): ...\n")
     Path("two_boards.py").write_text(f"{OWN}\ndef other(y, p): ...\n")
     arguments = [
         f"{module(name)}.py" if Path(f"{name}.txt").is_file() and "." not in name else name for name in arguments
@@ -448,6 +520,17 @@ def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], sai
     assert found.exit_code == Exit.INPUT
     assert said in found.stderr
     assert Path("mine.html").read_text() == "mine"
+
+
+def test_tables_without_pandas_name_the_extra(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("weights.csv").write_text("id,weight,y\n" + "".join(f"r{i},{i % 3},{i % 2}\n" for i in range(30)))
+    Path("framed.py").write_text("def score(solution, submission, row_id_column_name): ...\n")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+    found = check("framed.py", "weights.csv", "--column", "y")
+
+    assert found.exit_code == Exit.INPUT
+    assert "a function of tables needs pandas: pip install 'labelinf[frame]'" in found.stderr
 
 
 def test_a_checker_that_fails_costs_only_its_own_kind(monkeypatch: pytest.MonkeyPatch, check: Check) -> None:

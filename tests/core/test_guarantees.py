@@ -228,10 +228,10 @@ def test_a_ceiling_with_its_allowance_is_no_more_than_everything() -> None:
     assert Ceiling(accuracy=0.6, **said).reached == 0.6
 
 
-def test_a_ceiling_is_a_line_of_its_own_value() -> None:
-    line = Ceiling(accuracy=0.7, allowance=0.1, statement="s", conditions="c").line("told", "a + b")
+def test_a_ceiling_is_a_line_of_what_no_attack_exceeds() -> None:
+    line = Ceiling(accuracy=0.5, allowance=0.25, statement="s", conditions="c").line("told", "a + b")
 
-    assert (line.title, line.formula, line.value, line.statement, line.conditions) == ("told", "a + b", 0.7, "s", "c")
+    assert (line.title, line.formula, line.value, line.statement, line.conditions) == ("told", "a + b", 0.75, "s", "c")
     assert (line.direction, line.quantity) == (Direction.CEILING, "accuracy")
 
 

@@ -239,6 +239,14 @@ def test_a_record_without_a_group_is_a_mistake(tmp_path: Path) -> None:
         CsvFile(path=write(tmp_path, VISITS.replace("0,b", "0,")), column="label", groups="patient").load()
 
 
+@pytest.mark.parametrize("twin", ["07", "7.0"])
+def test_one_group_under_two_names_is_refused(tmp_path: Path, twin: str) -> None:
+    path = write(tmp_path, f"label,patient\n1,7\n0,{twin}\n1,8\n")
+
+    with pytest.raises(InputError, match=r"column 'patient' has the number (7|07) also as (7|7.0): one or two"):
+        CsvFile(path=path, column="label", groups="patient").load()
+
+
 HOST = "patient_id,sick,Usage\n" + "".join(f"p{at},{at % 2},{'Public' if at < 6 else 'Private'}\n" for at in range(10))
 
 

@@ -96,7 +96,7 @@ def test_a_bare_pickle_is_refused(tmp_path: Path) -> None:
         (np.zeros(0), r"shape \(0,\). Labels must be a vector, not empty"),
         (np.array([1j, 2]), "type complex128. Labels must be numbers or strings"),
         (np.array(["a", "nan", "b"]), "has no label at index 1. Every record needs one"),
-        (np.array(["1", "0", "1.0"]), "has the number 1 also as 1.0: one class or two"),
+        (np.array(["1", "0", "1.0"]), "has the number 1 also as 1.0: one or two"),
         (np.array([0.0, np.nan, 1.0]), "has nan at index 1. Every record needs a label"),
         (np.array([1, 1]), "has one class only"),
     ],

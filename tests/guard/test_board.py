@@ -483,6 +483,20 @@ def test_noise_is_what_the_certificate_counts(begin: Begin, labels: np.ndarray) 
     assert not board.certificate().void
 
 
+def test_a_group_under_two_names_begins_no_board_and_closes_none(tmp_path: Path) -> None:
+    """Boards that were begun go on as they are: their split knows the groups as they were written."""
+    labels, text = np.arange(600) % 2, "[public]\nshare = 0.3\n[target]\ngain = 0.45\n"
+    write_labels(tmp_path, labels, ["7", *(f"{at:04d}" for at in range(599))])
+    path = write_board(tmp_path, text, metric='metric = "accuracy"\ngroup = "patient"')
+
+    with pytest.raises(InputError, match="column 'patient' has the number 0007 also as 7: one or two"):
+        Board.init(path)
+    with pytest.MonkeyPatch.context() as before:
+        before.setattr("labelinf_guard.files.one_name_each", lambda names, place: None)
+        Board.init(path).close()
+    Board.open(path).close()
+
+
 def test_groups_are_split_whole_and_count_as_fewer(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     groups = [f"p{int(g)}" for g in np.sort(rng.integers(0, 60, 600))]
@@ -814,7 +828,7 @@ def test_five_commands_from_a_csv_to_a_final_release(
     assert begun.exit_code == 0, begun.output
     assert "no rule that uses every answer of this board" in begun.output
     told = command("score", "board.toml", "--team", "a", "one.csv")
-    assert told.output.splitlines() == ["1.000", "99 submissions left"]
+    assert told.output.splitlines() == ["1.000", "99 submissions left, 5 a day at most"]
     refused = command("score", "board.toml", "--team", "a", "bad.csv")
     assert refused.exit_code == 2
     assert "Line 2: A prediction must be a class" in refused.output

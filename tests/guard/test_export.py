@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.commands import guard
-from labelinf_guard.export.stateless import LabelsError, Settings, SubmissionError, answer, canonical, labels_of
+from labelinf_guard.export.stateless import Form, LabelsError, Settings, SubmissionError, answer, canonical, labels_of
 from labelinf_guard.export.write import PLATFORMS, export
 from labelinf_guard.metrics import METRICS, UnscorableError, metric_named
 from labelinf_guard.parse import Expected, FileFault, ParseError, parse
@@ -103,7 +103,8 @@ def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
         rng.shuffle(table)
         if game % 3 == 0:
             table[0][int(rng.integers(len(header)))] = str(rng.choice(["nan", "i01", "2", "-1", "0x1", "b"]))
-        expected = Expected(column="id", ids=tuple(ids), classes=classes, classes_predicted=found.classes_predicted)
+        form = Form(id="id", classes=classes, classes_predicted=found.classes_predicted)
+        expected = Expected(form=form, ids=tuple(ids))
         text = "\n".join(",".join(row) for row in [header, *table]).encode()
         wanted = read(text, expected)
         if isinstance(wanted, str):
@@ -131,13 +132,8 @@ def test_an_exported_scorer_of_values_says_what_a_board_says(metric: str) -> Non
         ids = [f"i{at:02d}" for at in range(codes.size)]
         table = [[name, repr(row)] for name, row in zip(ids, rng.normal(0, 9, codes.size).tolist(), strict=True)]
         settings = Settings(metric=metric, classes=tuple(classes), id="id", label="y", decimals=int(rng.integers(0, 5)))
-        expected = Expected(
-            column="id",
-            ids=tuple(ids),
-            classes=tuple(classes),
-            classes_predicted=False,
-            between=(min(values), max(values)),
-        )
+        form = Form(id="id", classes=tuple(classes), classes_predicted=False, between=(min(values), max(values)))
+        expected = Expected(form=form, ids=tuple(ids))
         wanted = read("\n".join(",".join(row) for row in [["id", "prediction"], *table]).encode(), expected)
         scale = AnswerScale(low=found.low, high=found.high, decimals=settings.decimals)
         said = scale.text(scale.symbol(found.score(codes, wanted, len(classes))))
@@ -314,6 +310,8 @@ def test_hugging_face_runs_in_an_empty_interpreter(tmp_path: Path) -> None:
         done = bare(code, cwd=folder, path=str(folder))
         found.append(ast.literal_eval(done.stdout.decode()))
     assert found[0]["public_score"] == found[1]["public_score"]
+    (folder / "submissions" / "t-1.csv").write_text(csv([1] * N).replace(",", ";"))  # as spreadsheets write it
+    assert ast.literal_eval(bare(code, cwd=folder, path=str(folder)).stdout.decode()) == found[-1]
     assert found[0]["private_score"] != found[1]["private_score"]
 
 

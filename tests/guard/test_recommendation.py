@@ -41,7 +41,9 @@ def played(board: Board, teams: int) -> int:
         day = 0
         for team in range(teams):
             for _ in range(board.policy.budget.per_team_day):
-                rows = rng.random(len(ids)) if not board.expected.classes_predicted else rng.integers(0, 2, len(ids))
+                rows = (
+                    rng.random(len(ids)) if not board.expected.form.classes_predicted else rng.integers(0, 2, len(ids))
+                )
                 text = "id,prediction\n" + "".join(f"{name},{row}\n" for name, row in zip(ids, rows, strict=True))
                 told = board.submit(f"t{team}", text.encode())
                 if isinstance(told, TeamRefusal):
@@ -149,7 +151,7 @@ def test_a_policy_is_written_as_it_is_read(tmp_path: Path) -> None:
 def test_one_thing_is_said_in_the_singular() -> None:
     assert (counted(1, "team"), counted(2, "team")) == ("1 team", "2 teams")
     said = "\n".join(lines(table(PlanQuestion(records=25_000, teams=1, submissions=1))))
-    assert "1 answer of all teams together; 1 submission of each team" in said
+    assert "1 answer of all teams together; of each team 1 a day" in said
     assert " 1 answers" not in said
     assert " 1 exact scores" not in said
 

@@ -172,6 +172,30 @@ def test_an_error_has_no_text(twins: tuple[Path, Path, Path], monkeypatch: pytes
     board.close()
 
 
+def test_the_public_page_lists_the_sealed_ranks_once_they_are_out(begun_twins: Any) -> None:
+    pytest.importorskip("httpx")
+    testing = pytest.importorskip("starlette.testclient")
+    from labelinf_guard.service import public_app
+
+    folder, *_ = begun_twins(TEXT.replace("[target]", "[final]\nranks = 1\n[budget]\nper_board = 9\n[target]"), {})
+    board = Board.open(folder / "board.toml", clock=StepClock())
+    for team, rows in (("worse", 1 - board.labels), ("better", board.labels)):
+        board.submit(team, csv(rows))
+    with testing.TestClient(public_app(board)) as client:
+        before = client.get("/").text, client.get("/board.json").json()["final"]
+        board.release()
+        page, final = client.get("/").text, client.get("/board.json").json()["final"]
+    board.close()
+
+    assert ("by the sealed rows" in before[0], before[1]) == (False, [])
+    assert final == [{"rank": "1", "team": "better", "score": ""}]
+    sealed, _, public = page.partition("<h2>Teams</h2>")
+    assert "<h2>Final, by the sealed rows</h2>" in sealed
+    assert '<td class="n">1</td><td>better</td>' in sealed
+    assert "worse" not in sealed
+    assert "worse" in public
+
+
 @pytest.mark.long
 def test_a_team_with_many_files_lets_another_be_scored_at_once(
     twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch

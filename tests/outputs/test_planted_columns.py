@@ -118,7 +118,7 @@ def test_one_class_under_two_numbers_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("said\n1\n10\n")
     given = ["--shows", "top-1", str(tmp_path / "p.csv"), "--planted-by-me", str(tmp_path / "c.csv")]
 
-    assert "has the number 01 also as 1: one class or two?" in str(CliRunner().invoke(outputs, given).exception)
+    assert "has the number 01 also as 1: one or two?" in str(CliRunner().invoke(outputs, given).exception)
 
 
 def test_a_rare_class_is_warned_of_with_the_numbers(tmp_path: Path) -> None:

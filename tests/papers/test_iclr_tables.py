@@ -33,11 +33,11 @@ def test_all_readings_stand_beside_the_printed_figures() -> None:
     done = table5(3)
     readings, honest = done.tables
 
-    assert len(readings.rows) == 11
+    assert len(readings.rows) == 14
     assert readings.rows[0][4:] == tuple(
         f"{accuracy:.0%} {loss:.1e}" for accuracy, loss in zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)
     )
-    assert [row[0] for row in readings.rows] == 7 * ["Gaussian"] + 4 * ["Laplace"]
+    assert [row[0] for row in readings.rows] == 7 * ["Gaussian"] + 7 * ["Laplace"]
     assert {row[1] for row in readings.rows} == {"standard deviation", "variance", "(as printed)"}
     assert readings.rows[7][4:] == ("100% 1.6e-04", "100% 8.1e-04", "100% 8.0e-03", "36% 8.0e-01")
     assert all(len(row) == len(readings.columns) == 4 + len(LEVELS) for row in readings.rows)

@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.guarantees import Ceiling, PerGame
 from labelinf_core.evaluator.cells import Plan, digest_of
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.play import TrialRunner
+from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
@@ -40,7 +42,7 @@ from labelinf_core.report.data import as_csv, as_json
 from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.html import as_html
 from labelinf_core.report.junit import as_junit
-from labelinf_core.report.published import count_bits, leaks, published
+from labelinf_core.report.published import _theory, count_bits, leaks, published
 from labelinf_core.specs import Builder
 
 N, LIMITS, TRIALS = 120, (1, 2, 4, 7, 10, 15), 20
@@ -395,3 +397,16 @@ def test_a_channel_that_paints_private_labels_publishes_no_pixel_unless_everythi
     assert all(secret in full for secret in secrets)
     assert all(result.trials == () for result in published(results).cells)
     store.close()
+
+
+def test_what_no_attack_exceeds_is_published_rounded_up() -> None:
+    """Its allowance too, and the line of a single game: .75 and .0625 were published as .812."""
+    game = PerGame(share=0.7449, bits=2.1429)
+    exact = Ceiling(accuracy=0.75, exact=0.501, statement="s", conditions="c", allowance=0.0625, game=game)
+    implied = Implied(baseline=0.75, ceilings=(exact,), bounds=(), threat={}, notes=())
+    (told,) = _theory(implied, frozenset()).ceilings
+    assert told.reached >= exact.reached
+    assert told.exact >= exact.exact
+    assert told.game is not None
+    assert told.game.share >= game.share
+    assert told.game.bits >= game.bits

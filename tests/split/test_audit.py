@@ -70,6 +70,51 @@ def told(result: Result) -> dict[str, Any]:
     return found
 
 
+def both(folder: Path) -> str:
+    """Write one table of planted and known labels, and return its name."""
+    rows = [f"{row},{mark}" for mark, file in enumerate("cs") for row in
+            (folder / f"{file}.csv").read_text().splitlines()[1:]]  # fmt: skip
+    (folder / "both.csv").write_text("\n".join(["id,label,known", *rows]) + "\n")
+    return "both.csv"
+
+
+@pytest.mark.parametrize(
+    ("top", "attack"), [(Side.NONE, "cut-argmin"), (Side.LINEAR, "linear-top"), (Side.MLP, "cut-direction")]
+)
+@pytest.mark.parametrize("kind", ["two", "four"])
+def test_check_sees_from_the_gradients_what_stands_at_the_label_party(
+    written: Written, asked: Asked, request: pytest.FixtureRequest, top: Side, attack: str, kind: str
+) -> None:
+    folder = written(request.getfixturevalue(kind), top=top)
+    found = CliRunner().invoke(main, ["check", "run.npz", both(folder), "--json"])
+    assert found.exit_code == Exit.FOUND, found.output
+    assert told(found)["leaks"] == "yes"
+    assert f" planted labels by {attack} (chance " in told(found)["found"]
+    assert told(found)["next"] == f"labelinf audit split run.npz --canaries both.csv --top {top.value}"
+    again = CliRunner().invoke(main, told(found)["next"].split()[1:])
+    assert again.exit_code == Exit.FOUND
+    assert again.stdout.splitlines()[0].split(": ")[-1].rstrip(".") == told(found)["found"].split("; ")[-1]
+
+
+def test_check_asks_for_planted_and_for_known_labels_in_one_sentence(
+    written: Written, asked: Asked, two: LabelSet
+) -> None:
+    folder = written(two)
+    missing, nameless = (CliRunner().invoke(main, ["check", "run.npz", *table]) for table in ([], ["c.csv"]))
+    assert (missing.exit_code, nameless.exit_code) == (Exit.INPUT, Exit.INPUT)
+    assert "name the table of its planted labels after it" in missing.stderr
+    assert "nothing tells which class is which; it needs columns id and label; and known" in nameless.stderr
+    table = folder / both(folder)
+    for old, new, said in (
+        (",0\n", ",2\n", "'known' must hold 1, or 0 if planted"),
+        (",0\n", ",1\n", "'known' must hold 1, or 0 if planted"),
+    ):
+        (folder / "wrong.csv").write_text(table.read_text().replace(old, new))
+        found = CliRunner().invoke(main, ["check", "run.npz", "wrong.csv"])
+        assert found.exit_code == Exit.INPUT
+        assert said in found.stderr
+
+
 def test_a_run_without_a_defence_leaks(written: Written, asked: Asked, two: LabelSet) -> None:
     written(two)
     result = asked("--known", "s.csv", "--top", "linear")

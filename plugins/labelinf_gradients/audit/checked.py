@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import subprocess
 import sys
@@ -21,6 +22,7 @@ __all__ = ["ClientCheck"]
 
 _SAVED = (".npz", ".safetensors")
 _MODELS = ("model", "module", "net", "network", "parameters", "params", "weights")
+_SHAPE = "a model, records and labels: write one that returns what is sent, as FlowerClient(model, x, y).fit(...)[0]."
 _SAMPLES, _OWN = 64, 300
 _PATIENCE = 300.0  # seconds that what was written has for one update
 
@@ -31,7 +33,7 @@ class ClientCheck:
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is a module with a client, a function that comes with a model, or a file that does."""
         if asked.path.suffix == ".py" and not asked.function:
-            return any(map(_trains, functions_in(asked.path).values()))
+            return "model" in asked.given or any(map(_trains, functions_in(asked.path).values()))
         return "model" in asked.given and (":" in asked.thing or asked.path.suffix in _SAVED)
 
     def check(self, asked: CheckQuestion) -> Checked:
@@ -41,6 +43,9 @@ class ClientCheck:
             InputError: The model is missing, or something cannot be used.
         """
         model = asked.needed("model", "which function makes the client's model, f(n_inputs, n_classes)")
+        own = asked.path.suffix == ".py" and not asked.function
+        if own and not any(map(_trains, functions_in(asked.path).values())):
+            raise InputError(f"{asked.path} has no function of three arguments, {_SHAPE}")
         data = records_of(asked.builder, asked.table, asked.column, "the table of labels")
         name = the_function(asked, _trains) if asked.path.suffix == ".py" else asked.thing
         half = data.n_records // 2
@@ -54,6 +59,7 @@ class ClientCheck:
             own=min(_OWN, half),
         )
         found = audited(question)
+        changed = found if isinstance(found, ClientAudit) and found.change else None
         labels = ["--labels", asked.table, *(("--column", asked.column) if asked.column else ())] if asked.table else []
         return Checked(
             what=f"{name}, {data.title}",
@@ -61,9 +67,7 @@ class ClientCheck:
             answer=answer(found),
             then=asked.command("labelinf", "audit", "client", name, "--model", model, *labels),
             lines=(*lines(found),),
-            deploy=_deployer(found, asked, name, model, data)
-            if isinstance(found, ClientAudit) and found.change
-            else None,
+            deploy=_deployer(changed, asked, name, model, data) if changed else None,
         )
 
 
@@ -141,12 +145,10 @@ def _see_that_it_runs(folder: Path, model: str, data: LabelSet) -> None:
     """
     numbers = [str(scaled(data).shape[1]), str(data.n_classes)]
     asked = [sys.executable, "-c", _TRY, f"{_MODULE}:client", model, *numbers]
-    try:
-        tried = subprocess.run(asked, cwd=folder, capture_output=True, timeout=_PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
-        tried = None
-    if tried is None or tried.returncode:
-        raise InputError(
-            f"{_MODULE}.py sends no update where only its own files lie: the client may read files beside it, or "
-            "return what no shield takes. Put li.shield around its change yourself."
-        )
+    with contextlib.suppress(subprocess.SubprocessError):
+        subprocess.run(asked, cwd=folder, capture_output=True, timeout=_PATIENCE, check=True)
+        return
+    raise InputError(
+        f"{_MODULE}.py sends no update where only its own files lie: the client may read files beside it, or "
+        "return what no shield takes. Put li.shield around its change yourself."
+    )

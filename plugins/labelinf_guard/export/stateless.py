@@ -9,6 +9,7 @@ submissions is told more. Whatever is wrong with a submission is one constant se
 from __future__ import annotations
 
 import csv
+import io
 import math
 import numbers
 import operator
@@ -29,6 +30,7 @@ __all__ = [
     "SubmissionError",
     "answer",
     "canonical",
+    "cells_of",
     "checked",
     "exact_score",
     "labels_of",
@@ -209,6 +211,12 @@ def answer(settings: Settings, labels: Mapping[str, int], rows: Mapping[str, Any
     return f"{said}.{part:0{settings.decimals}d}" if settings.decimals else said
 
 
+def cells_of(text: str) -> Any:
+    """Return a reader of CSV rows; a header without a comma is cut at semicolons or tabs, if it has any."""
+    separator = next((mark for mark in ",;\t" if mark in text.lstrip().partition("\n")[0]), ",")
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+
+
 def exact_score(settings: Settings, labels: Sequence[int], rows: Sequence[Any]) -> Fraction | None:
     """Return the score of labels, as codes of the classes, and canonical rows; None where there is none."""
     if settings.values:
@@ -355,5 +363,5 @@ def _mean(costs: list[float]) -> Fraction:
 
 def _table(path: str) -> tuple[list[str], list[list[str]]]:
     with open(path, encoding="utf-8-sig", newline="") as file:
-        header, *rows = [[cell.strip() for cell in cells] for cells in csv.reader(file, strict=True) if cells]
+        header, *rows = [[cell.strip() for cell in cells] for cells in cells_of(file.read()) if cells]
     return header, rows

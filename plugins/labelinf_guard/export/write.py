@@ -131,7 +131,11 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     if policy.public.flip:
         labels = attrs.evolve(labels, codes=split.codes)
     others = beside(known_boards(board.parent / policy.board.labels, board, split.public.tobytes()))
-    said = [*certificate.sentences(), *_told(where.title)]
+    said = [
+        *certificate.sentences(),
+        f"No ledger: {where.title} keeps nothing between submissions. [budget] bits, quotas, the beat and the final "
+        f"release of board.toml do not hold there; answers are rounded, and any number of them is allowed for above.",
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     write_private(written.solution, _solution(policy, labels, split.public).encode())
     written.scorer.write_text(_text(policy, where, said), encoding="utf-8")
@@ -238,13 +242,6 @@ def _certificate(
             "share, or flip, or accept_void = true."
         )
     return found
-
-
-def _told(title: str) -> list[str]:
-    return [
-        f"No ledger: {title} keeps nothing between submissions. [budget] bits, quotas, the beat and the final release "
-        f"of board.toml do not hold there; answers are rounded, and any number of them is allowed for above."
-    ]
 
 
 def _solution(policy: Policy, labels: PrivateLabels, public: NDArray[np.bool_]) -> str:

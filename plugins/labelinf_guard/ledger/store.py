@@ -153,7 +153,8 @@ class Ledger:
             raise InputError(f"{path} is missing. labelinf guard init makes it.")
         ledger = cls(_connected(path), key, anchor, clock)
         try:
-            earlier = ledger._is_earlier()
+            names = {column[1] for column in ledger._connection.execute("PRAGMA table_info(kept)")}
+            earlier = bool(names) and "seal" not in names  # of the version that kept answers without a seal
             if not earlier:
                 with ledger._snapshot():
                     list(ledger._kept(0, _LAST))  # each is held against its seal
@@ -302,11 +303,6 @@ class Ledger:
             if not hmac.compare_digest(seal, kept_seal(self._key, number, symbol, of)):
                 raise LedgerBrokenError(f"the answer that was kept of submission {number} was changed")
             yield number, symbol
-
-    def _is_earlier(self) -> bool:
-        """Whether the file is a ledger of the version that kept answers without a seal."""
-        names = {column[1] for column in self._connection.execute("PRAGMA table_info(kept)")}
-        return bool(names) and "seal" not in names
 
     def _now(self) -> int:
         """Return the ledger's time, which runs on where it was when the clock was set back."""

@@ -136,7 +136,7 @@ def predictions_of(
     """
     ids = np.arange(len(values)).astype(np.str_) if values.ndim else None
     if view.outputs is Outputs.TOP_ONE:
-        rows = [(0, ["class"]), *((at, [str(value)]) for at, value in enumerate(values.ravel()))]
+        rows = [(0, ("class",)), *((at, (str(value),)) for at, value in enumerate(values.ravel()))]
         return attrs.evolve(_classes(place, rows, view, labels), records=ids)
     return _shown(place, _of_array(place, values, str(view.outputs.value), classes or None, ids), view, labels)
 
@@ -233,7 +233,7 @@ def _of_parquet(path: str) -> _Said:
 
 def _heads(first: Sequence[str], labels: Sequence[str]) -> bool:
     """Whether a row of numbers may be names of classes; 1,0 is a record."""
-    counted = [str(k) for k in range(len(first))]
+    counted = tuple(str(k) for k in range(len(first)))
     return len(first) > 1 and (first == counted or {"0", "1"} != {*first} == {*labels})
 
 
@@ -259,8 +259,8 @@ def _of_text(path: str, labels: Sequence[str]) -> _Said:
     columns, place, names = _columns(path, header, width)
     values = np.array([_numbers(cells, columns, width) for _, cells in body])
     if not (finite := np.isfinite(values).all(axis=1)).all():
-        number = body[int((~finite).argmax())][0]
-        raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
+        at = body[int((~finite).argmax())][0]
+        raise InputError(f"{path}: row {at} must hold {len(columns)} finite numbers in {width} cells (ids: record).")
     ids = None if place is None else np.array([cells[place] for _, cells in body])
     return _Said(values=values, names=names, records=ids, first=body[0][0])
 
@@ -273,7 +273,7 @@ def _numbers(cells: Sequence[str], columns: Sequence[int], width: int) -> list[f
         return [np.nan] * len(columns)
 
 
-def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> list[str] | None:
+def _header(path: str, rows: Sequence[Row], labels: Sequence[str]) -> Sequence[str] | None:
     """Return the names in the first row, or None when it is a record already."""
     first = rows[0][1]
     if _heads(first, labels):
@@ -318,7 +318,7 @@ def _check_probabilities(path: str, values: Floats, step: float, first: int) -> 
     slack = _SUM_TOLERANCE + step / 2 * values.shape[1]
     wrong = (values < 0).any(axis=1) | (values > 1).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > slack)
     if wrong.any():
-        raise InputError(f"{path}: row {int(wrong.argmax()) + first} must be probabilities that sum to one.")
+        raise InputError(f"{path}: row {wrong.argmax() + first} must be probabilities that sum to one (ids: record).")
     if step and (finer := is_finer(values, step).any(axis=1)).any():
         raise InputError(f"{path}: row {int(finer.argmax()) + first} is declared as rounded to {step:g} and is not.")
 

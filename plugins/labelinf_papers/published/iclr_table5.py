@@ -298,17 +298,13 @@ def _played(game: str, samples: int, seed: int) -> Origin:
 
 
 def _readings(study: Study) -> Iterator[Reading]:
-    yield ("Gaussian", *_PRINTED, tuple(zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)))
-    for unit, power in (("standard deviation", 1.0), ("variance", 0.5)):
-        for noised, ratios in _NOISED:
+    powers = {"standard deviation": 1.0, "variance": 0.5}
+    for law, printed in ((NoiseLaw.GAUSSIAN, (PRINTED_ACCURACY, PRINTED_LOSS)), (NoiseLaw.LAPLACE, _LAPLACE)):
+        yield (law.value, *_PRINTED, tuple(zip(*printed, strict=True)))
+        for (unit, power), (noised, ratios) in itertools.product(powers.items(), _NOISED):
             rng = np.random.default_rng(2)
-            cells = tuple(paper_cell(study, level**power, noised, ratios, rng) for level in LEVELS)
-            yield ("Gaussian", unit, noised.value, ratios.value, cells)
-    yield ("Laplace", *_PRINTED, tuple(zip(*_LAPLACE, strict=True)))
-    for noised, ratios in _NOISED:
-        rng = np.random.default_rng(2)
-        cells = tuple(paper_cell(study, level, noised, ratios, rng, NoiseLaw.LAPLACE) for level in LEVELS)
-        yield ("Laplace", "standard deviation", noised.value, ratios.value, cells)
+            cells = tuple(paper_cell(study, level**power, noised, ratios, rng, law) for level in LEVELS)
+            yield (law.value, unit, noised.value, ratios.value, cells)
 
 
 def _cell(accuracy: float, loss: float) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
@@ -77,7 +76,8 @@ class Averaging(ScoreAttack):
             excess = _mean_excess(shrunk, block, oracle)
             if excess is not None:
                 with design.probe.ledger():
-                    scored[block] = greedy_decode(_excess_costs(design)[: block.stop - block.start].tolist(), excess)
+                    dearer = design.costs - design.costs.min(axis=1)[:, None]  # than the cheapest label of a row
+                    scored[block] = greedy_decode(dearer[: block.stop - block.start].tolist(), excess)
         return Guess(
             labels=likeliest_labels(certainly(scored, threat), threat),
             evidence={
@@ -102,9 +102,3 @@ def _mean_excess(shrunk: list[PowersDesign], block: slice, oracle: ScoreOracle) 
     # Least squares of one number seen through different gains.
     with shrunk[0].probe.ledger():
         return weighted / gains if gains else None
-
-
-def _excess_costs(design: PowersDesign) -> NDArray[Any]:
-    """Return what every label costs more than the cheapest of its row."""
-    with design.probe.ledger():
-        return np.asarray(design.costs - design.costs.min(axis=1)[:, None])

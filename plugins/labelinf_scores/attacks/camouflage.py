@@ -79,13 +79,10 @@ class Camouflage(ScoreAttack):
 
     def _ask(self, oracle: ScoreOracle, rng: np.random.Generator) -> tuple[NDArray[np.float64], Answer]:
         """Return predictions, shape ``(N, K)``, and their score."""
-        predictions = self._draw(oracle.threat, rng)
+        drawn = rng.standard_normal((oracle.threat.n_records, oracle.threat.n_classes))
+        weights = np.exp(self.spread * drawn / math.sqrt(2))
+        predictions = weights / weights.sum(axis=1, keepdims=True)
         return predictions, oracle.query(predictions)
-
-    def _draw(self, threat: ScoreThreat, rng: np.random.Generator) -> NDArray[np.float64]:
-        logits = self.spread * rng.standard_normal((threat.n_records, threat.n_classes)) / math.sqrt(2)
-        weights = np.exp(logits)
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _unknowns(threat: ScoreThreat) -> int:

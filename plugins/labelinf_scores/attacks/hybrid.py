@@ -89,10 +89,11 @@ class Hybrid(ScoreAttack):
         found = (np.maximum(bits, 0) << np.arange(len(plan))[:, None]).sum(axis=0)
         found[(bits < 0).any(axis=0) | (found >= threat.n_classes)] = -1
         n_queries = sum(len(group.queries) for _, groups in plan for group in groups)
+        private = (len(query.weighing.weights) for _, groups in plan for group in groups for query in group.queries)
         evidence = {
             "queries planned": n_queries,
             "labels per query": threat.n_records / max(n_queries, 1),
-            "private records per query": max((len(q.weighing.weights) for q in _queries(plan)), default=0),
+            "private records per query": max(private, default=0),
         }
         return Guess(
             labels=likeliest_labels(certainly(found, threat), threat),
@@ -107,10 +108,6 @@ _Plan = tuple[tuple[HybridPlanner, tuple[Group, ...]], ...]
 def _plan(attack: Hybrid, threat: ScoreThreat) -> _Plan:
     """Lay all groups; the same plan serves the promise and every trial."""
     return tuple((planner, tuple(planner.groups())) for planner in attack.planners(threat))
-
-
-def _queries(plan: _Plan) -> Iterator[HybridQuery]:
-    return (query for _, groups in plan for group in groups for query in group.queries)
 
 
 def _ask(oracle: ScoreOracle, planner: HybridPlanner, group: Group, bits: NDArray[np.intp]) -> None:

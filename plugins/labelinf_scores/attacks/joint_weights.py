@@ -34,7 +34,6 @@ from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedEr
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.certified import conditions_of, mismatch
 from labelinf_scores.certificates.error import disturbance
-from labelinf_scores.certificates.row_costs import CostedRow
 from labelinf_scores.certificates.summation import SpreadSum, adds_pairwise, to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import detecting_row, n_columns
 from labelinf_scores.constructions.rows import computes_as_it_reads
@@ -44,7 +43,7 @@ from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.plans.joint_plan import JointPlanner, Size
+from labelinf_scores.plans.joint_plan import JointPlanner, QueryRows, Size
 
 __all__ = ["JointWeights"]
 
@@ -136,14 +135,14 @@ class _Asked:
 
     Attributes:
         records: Its private records, the narrowest first.
-        rows: The rows of these, and last that of the detected ones.
+        rows: The rows of these, and last that of the detected ones; there may be some between.
         sign: On which side every detected record is costly; 0: it is neutral.
         score: The answer.
         count: Detected records on their costly side.
     """
 
     records: NDArray[np.intp]
-    rows: tuple[CostedRow, ...]
+    rows: QueryRows
     sign: NDArray[np.int8]
     score: float
     count: int
@@ -161,6 +160,7 @@ class _Game:
     rng: np.random.Generator
     open: list[Explanations] = attrs.field(factory=list)
     daring: bool = True
+    passed: QueryRows | None = None  # what told labels apart in one query mostly does in the next
 
     @classmethod
     def start(cls, oracle: ScoreOracle, planner: JointPlanner, rng: np.random.Generator) -> _Game:
@@ -264,49 +264,53 @@ class _Game:
         self.labels[detected] = found[:n_detected]
         for asked in told:
             if asked.records.size:
-                costs = self._costs(detected, asked.sign, asked.rows[-1], self.labels[detected])
+                costs, weighed = self.base.copy(), asked.sign != 0
+                own = self.labels[detected] ^ (asked.sign < 0)
+                costs[detected[weighed]] = asked.rows.costs[0, -1][own[weighed]]
                 self.open.append(self._explained(asked, costs))
 
     def _rows(
         self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], size: Size
-    ) -> tuple[CostedRow, ...]:
+    ) -> QueryRows:
         """Return the rows that tell the lowest two labels apart, whatever others are, in most of a few rehearsals."""
-        most, best, *others = (-1, *self.planner.variants(size))
+        most, best, *others = (-1, *sorted(self.planner.variants(size), key=lambda rows: rows is not self.passed))
+        costs, weighed, lowest = self.base.copy(), sign != 0, private[:2]
         for rows in (best, *others) if others and private.size > 1 else ():
-            passed = sum(self._tells(detected, sign, private, rows) for _ in range(_REHEARSALS))
+            (table, _), passed, at = rows.costs, 0, np.arange(private.size)
+            for left in range(_REHEARSALS, 0, -1):
+                if passed + left <= max(most, _REHEARSALS // 2):
+                    break  # it is no better than the best, or fails too often to matter
+                drawn = self.rng.integers(0, 2, detected.size)
+                costs[detected[weighed]] = table[-1][(drawn ^ (sign < 0))[weighed]]
+                costs[private] = table[at, self.rng.integers(0, 2, private.size)]
+                sums = set[float]()
+                for option in itertools.product(*table[:2]):
+                    costs[lowest] = option
+                    sums.add(float(np.add.reduce(costs)))
+                passed += len(sums) == 4
             if passed > most:
                 most, best = passed, rows
             if passed == _REHEARSALS:
+                self.passed = best
                 break
         return best
 
-    def _tells(
-        self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], rows: tuple[CostedRow, ...]
-    ) -> bool:
-        """Whether four labellings of the lowest two records have sums of their own, all others being drawn."""
-        costs = self._costs(detected, sign, rows[-1], self.rng.integers(0, 2, detected.size))
-        drawn = self.rng.integers(0, 2, private.size)
-        costs[private] = [to_float(row.low[k]) for row, k in zip(rows, drawn, strict=False)]
-        sums = set()
-        for option in itertools.product((0, 1), repeat=2):
-            costs[private[:2]] = [to_float(row.low[k]) for row, k in zip(rows, option, strict=False)]
-            sums.add(float(np.add.reduce(costs)))
-        return len(sums) == 4
-
     def _query(
-        self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], rows: tuple[CostedRow, ...]
+        self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], rows: QueryRows
     ) -> _Asked | None:
         """Ask one query; None when it is refused, or its count is not certain."""
-        sent, wide, used = self.sent.copy(), rows[-1], rows[: private.size]
+        sent, wide, used = self.sent.copy(), rows.rows[-1], rows.rows[: private.size]
         sent[detected[sign > 0]], sent[detected[sign < 0]] = wide.prediction, wide.prediction[::-1]
-        for record, row in zip(private, used, strict=True):
-            sent[record] = row.prediction
+        sent[private] = rows.predictions[: private.size]
         try:
             score = float(self.oracle.query(sent))
         except QueryRefusedError:
             return None
         weighed = detected[sign != 0]
-        fixed = weighed.size * wide.low[0] + sum(row.low[0] for row in used) + self._others(weighed.size + private.size)
+        settled = self.base[self.base != self.planner.neutral]  # all of one and the same cost
+        unasked = self.base.size - settled.size - weighed.size - private.size
+        others = sum(map(to_fixed, settled[:1].tolist())) * settled.size + to_fixed(self.planner.neutral) * unasked
+        fixed = weighed.size * wide.low[0] + sum(row.low[0] for row in used) + others
         gap, narrow = wide.low[1] - wide.low[0], sum(row.high[1] - row.low[0] for row in used)
         error = self.planner.error(fixed + weighed.size * gap + narrow)
         try:
@@ -318,38 +322,22 @@ class _Game:
             raise ContradictionError("no labels have this sum")
         return _Asked(records=private, rows=rows, sign=sign, score=score, count=first) if first == last else None
 
-    def _others(self, n_asked: int) -> int:
-        """Return the exact cost of all records but ``n_asked`` unknown ones, in fixed point."""
-        settled = self.base[self.base != self.planner.neutral]  # all of one and the same cost
-        known = to_fixed(float(settled[0])) * settled.size if settled.size else 0
-        return known + to_fixed(self.planner.neutral) * int(self.base.size - settled.size - n_asked)
-
-    def _costs(
-        self, detected: NDArray[np.intp], sign: NDArray[np.int8], wide: CostedRow, labels: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
-        """Return what every record costs, with these labels of the detected ones."""
-        costs, weighed = self.base.copy(), sign != 0
-        costs[detected[weighed]] = np.array([to_float(cost) for cost in wide.low])[(labels ^ (sign < 0))[weighed]]
-        return costs
-
     def _explained(self, asked: _Asked, costs: NDArray[np.float64]) -> Explanations:
         """Return the private labels with which the curator computes this very answer."""
-        used = asked.rows[: asked.records.size]
-        gaps = [row.low[1] - row.low[0] for row in used]
-        spreads = {int(i): row.spread(gap) for i, row, gap in zip(asked.records, used, gaps, strict=True)}
+        gaps = [row.low[1] - row.low[0] for row in asked.rows.rows[: asked.records.size]]
+        spreads = dict(zip(asked.records.tolist(), asked.rows.spreads, strict=False))
         rest = SpreadSum(unit=1, bits=53).total(costs, spreads)
         total, half = to_fixed(asked.score) * costs.size, to_fixed(float(np.spacing(asked.score))) * costs.size // 2 + 1
         options = subsets_between(gaps, total - half - rest.high, total + half - rest.low)
-        kept = [self._replays(asked, costs, used, option) for option in options.tolist()]
+        kept = [self._replays(asked, costs, option) for option in options]
         return Explanations(records=asked.records, options=options[np.array(kept, dtype=bool)])
 
-    def _replays(
-        self, asked: _Asked, costs: NDArray[np.float64], rows: tuple[CostedRow, ...], option: list[int]
-    ) -> bool:
+    def _replays(self, asked: _Asked, costs: NDArray[np.float64], option: NDArray[np.int8]) -> bool:
         """Whether the curator can compute this very answer; where a cost may be one of two floats, both are tried."""
-        possible = [{row.low[k], row.high[k]} for row, k in zip(rows, option, strict=True)]
-        for chosen in itertools.product(*possible):
-            costs[asked.records] = [to_float(cost) for cost in chosen]
+        low, high = asked.rows.costs[:, np.arange(option.size), option]
+        costs[asked.records], either = low, np.flatnonzero(low != high)
+        for chosen in itertools.product((low, high), repeat=either.size):
+            costs[asked.records[either]] = [ends[at] for ends, at in zip(chosen, either, strict=True)]
             if np.add.reduce(costs) / costs.size == asked.score:
                 return True
         return False

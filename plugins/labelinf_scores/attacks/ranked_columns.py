@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.metric_attack import CONDITIONS, MetricAttack, MetricSession, released
+from labelinf_scores.attacks.shifted_levels import joined
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 from labelinf_scores.metrics.readings.columns import MacroAuc
@@ -84,7 +85,7 @@ class RankedColumns(MetricAttack):
                 options = options[options[:, 0] == board.labels[records[0]]]
             else:
                 joining = np.setdiff1d(board.unknown, records)[: _room(classes, len(options))]
-                records, options = np.concatenate([records, joining]), _joined(options, joining.size, classes)
+                records, options = np.concatenate([records, joining]), joined(options, joining.size, classes)
                 found = _ask(board, board.metric, records, options)
                 if found is None:
                     return
@@ -99,14 +100,6 @@ class RankedColumns(MetricAttack):
 
 def _room(n_classes: int, n_options: int) -> int:
     return max(0, int(math.log(_LONGEST / n_options, n_classes)))
-
-
-def _joined(options: NDArray[np.int8], n_new: int, n_classes: int) -> NDArray[np.int8]:
-    """Return every labelling with every labelling of so many more records."""
-    if not n_new:
-        return options
-    new = np.indices((n_classes,) * n_new).reshape(n_new, -1).T.astype(np.int8)
-    return np.concatenate([np.repeat(options, len(new), axis=0), np.tile(new, (len(options), 1))], axis=1)
 
 
 def _ask(

@@ -27,7 +27,7 @@ from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.deviations import Deviations
 from labelinf_scores.metrics.readings.squares import SquaredResiduals
 
-__all__ = ["ShiftedLevels"]
+__all__ = ["ShiftedLevels", "joined"]
 
 _LONGEST = 1024  #: labellings that are kept, before an answer
 _SAMPLED = 128  # of them, by which queries are chosen
@@ -79,7 +79,7 @@ class ShiftedLevels(MetricAttack):
         records, options = np.empty(0, dtype=np.intp), np.zeros((1, 0), dtype=np.int8)
         while shifts is not None and board.unknown.size and stalled < _PATIENCE:
             joining = _joining(board, records, len(options), shifts.most)
-            records, options = np.concatenate([records, joining]), _joined(options, joining.size, shifts.values.size)
+            records, options = np.concatenate([records, joining]), joined(options, joining.size, shifts.values.size)
             options = options[_allowed(board, options)]
             told = board.ask(shifts.query(records, options), records)
             if told is None:
@@ -101,7 +101,7 @@ def _joining(board: MetricSession, records: NDArray[np.intp], n_options: int, mo
     return fresh[: min(room, spare, max(0, most - records.size))]
 
 
-def _joined(options: Options, n_new: int, n_classes: int) -> Options:
+def joined(options: Options, n_new: int, n_classes: int) -> Options:
     """Return every labelling with every labelling of so many more records."""
     if not n_new:
         return options

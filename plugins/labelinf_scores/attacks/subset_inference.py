@@ -67,8 +67,9 @@ class SubsetInference(ScoreAttack):
         passes = 0
         try:
             for passes in range(1, self.most_passes + 1):  # noqa: B007
-                for block in _blocks(_open(found, threat), len(rows.gaps)):
-                    _read(oracle, rows, block, found)
+                left = _open(found, threat)
+                for start in range(0, len(left), len(rows.gaps)):
+                    _read(oracle, rows, left[start : start + len(rows.gaps)], found)
                 if not len(_open(found, threat)):
                     break
         except QueriesExhaustedError:
@@ -191,10 +192,6 @@ def _read(oracle: ScoreOracle, rows: SubsetRows, block: NDArray[np.intp], found:
 def _open(found: NDArray[np.intp], threat: ScoreThreat) -> NDArray[np.intp]:
     """Return the records that another query may show."""
     return np.flatnonzero(found < 0 if threat.scored_fresh else found == _UNREAD)
-
-
-def _blocks(records: NDArray[np.intp], size: int) -> list[NDArray[np.intp]]:
-    return [records[start : start + size] for start in range(0, len(records), size)]
 
 
 def _fill(labels: NDArray[np.intp], threat: ScoreThreat) -> NDArray[np.float64]:

@@ -52,4 +52,4 @@ def graded(scorer: str, table: str, column: str, data: LabelSet, *, queries: int
             return audited_grader(scorer, each, queries=queries)
         except InputError as error:
             fault = error
-    raise fault
+    raise InputError(f"{fault} Put a submission that it scores beside {table}, if it needs more columns than that.")

@@ -21,12 +21,8 @@ __all__ = [
 ]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
-_COUNTS = "class counts exactly known, which is allowed for: "
-_COUNTS_OF = (
-    "what changing two labels is worth at most, or (K - 1) / (4 sqrt(N))",
-    "what changing two groups is worth at most, or (K - 1) / (4 sqrt(G)) of G groups, all of one size and kind",
-    "what (K - 1) log2(N + 1) bits are worth on average, as groups of several sizes may be told apart by them",
-)  #: of records apart, of groups of one size, and of several
+_COUNTS = "class counts exactly known, which is allowed for: what changing two "
+_COUNTS_OF = ("groups is worth at most", "labels is worth at most, or (K - 1) max(1 / (4 sqrt(N)), 1 / N)")
 EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, in whole numbers, independently"
 
 
@@ -35,7 +31,7 @@ def independent(threat: ThreatModel, *, counted: bool = True) -> str:
     boards = (threat.members or (threat,)) if isinstance(threat, ScoreThreat) else ()
     some = any(not board.facts.loss.always_scored for board in boards)
     scored = "of all labels that have a score, those in which every class is there; " if some else ""
-    counts = _COUNTS + _COUNTS_OF[min(len(threat.groups), 2)] if counted else "class counts are not exactly known"
+    counts = _COUNTS + _COUNTS_OF[not threat.groups] if counted else "class counts are not exactly known"
     return f"{scored}{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {counts}"
 
 
@@ -46,13 +42,13 @@ def counts_allowance(threat: ThreatModel, against: Callable[[int], float]) -> fl
     random other one of the wanted class turns one conditional distribution into the other. So the ceiling for *two*
     records changed holds, whatever N. For many records that is far too much, as one record alone can be asked about so
     well. Where nothing is to be gained by guessing another class than the largest, at the epsilon at which that
-    changes, plain randomised response gains ``0.09 / sqrt(N)`` from the counts. The most that *any* pure mechanism
-    gains is a linear program: ``0.25 / sqrt(N)`` at N = 4, with a smaller constant for every larger N that was
-    computed, 24 at most. That it stays below for all N is not proved; on average over the counts
-    ``sqrt(ln 2 H(counts) / 2N)`` is (labels one after the other, Pinsker's inequality for each).
+    changes, plain randomised response gains ``0.09 / sqrt(N)`` from the counts. The most that *any* mechanism gains is
+    a linear program: at most ``1 / N`` to N = 16 (whoever names the one label of a rare class gains ``1/N - 2/N^2``),
+    ``0.25 / sqrt(N)`` beyond, for every N that was computed, 24 at most. That it stays below for all N is not proved;
+    on average over the counts ``sqrt(ln 2 H(counts) / 2N)`` is (labels one after the other, Pinsker's inequality).
 
-    Groups of one size are exchanged whole, like records. Groups of several sizes are not: counts of 2 and 1 name every
-    label of a group of two and one apart. There the average over the counts is left, groups one after the other.
+    Groups of one size that are alike are exchanged whole, and nothing else is computed of them. Others are not: counts
+    of 2 and 1 name every label of a group of two and one apart. Then everything is allowed for.
 
     Args:
         threat: N, K, and how large the groups are.
@@ -61,11 +57,11 @@ def counts_allowance(threat: ThreatModel, against: Callable[[int], float]) -> fl
     Guarantees:
         ``tests/scores/bounds/test_known_counts.py`` compares with linear programs over all mechanisms.
     """
-    sizes = threat.groups or ((1, threat.n_records),)
-    if len(sizes) > 1:
-        return groups.grouped_gain(threat, 0)
-    ((size, count),) = sizes
-    return max(0.0, min(against(2 * size) - against(size), (threat.n_classes - 1) / (4 * math.sqrt(count))))
+    size, count = groups.alike(threat)
+    if not count:
+        return 1.0
+    two = max(0.0, against(2 * size) - against(size))
+    return two if threat.groups else min(two, (threat.n_classes - 1) * max(1 / (4 * math.sqrt(count)), 1 / count))
 
 
 def any_score(threat: ThreatModel) -> ScoreThreat | None:

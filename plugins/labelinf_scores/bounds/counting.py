@@ -20,8 +20,8 @@ from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import UNRELATED
-from labelinf_scores.bounds.entropy import counts_bits, label_bits, told_accuracy
-from labelinf_scores.bounds.groups import counts_answer, grouped_accuracy, grouped_exact, grouped_gain, said
+from labelinf_scores.bounds.entropy import counts_bits, fewest_answers, label_bits, told_accuracy
+from labelinf_scores.bounds.groups import alike, counts_answer, grouped_gain, said
 from labelinf_scores.certificates.error import arithmetic_error, present_error
 from labelinf_scores.game.effects import Hidden, Moved
 from labelinf_scores.game.threat import ScoreThreat
@@ -116,7 +116,7 @@ def _gain(threat: ScoreThreat) -> tuple[BoundValue, ...]:
     """Return the points over a perfect model, known class counts charged as one more answer."""
     bits = transcript_bits(threat)
     gain = grouped_gain(threat, bits)
-    if gain >= 1 - 1 / threat.n_classes:
+    if gain >= 1 - 1 / threat.n_classes or not alike(threat)[1]:
         return ()
     return (
         BoundValue(
@@ -126,34 +126,10 @@ def _gain(threat: ScoreThreat) -> tuple[BoundValue, ...]:
             value=gain,
             formula="sqrt(ln2 B / 2 N_eff), N_eff = (sum m)^2 / sum m^2 of groups of m labels, N without groups",
             conditions=f"B = {bits + counts_answer(threat):.1f} bits in all answers, known class counts charged as one "
-            f"more; given what a perfect model knows, which may be most labels, {said(threat)}",
+            f"more, on average over them; given what a perfect model knows, which may be most labels, {said(threat)}",
             statement="labelinf theory, counting",
         ),
     )
-
-
-def _of_groups(facts: ScoreThreat, bits: float) -> tuple[Ceiling, ...]:
-    """Return the ceiling of labels in groups, where there is one: their orders are not equally likely."""
-    accuracy, exact = grouped_accuracy(facts, bits), grouped_exact(facts, bits)
-    if accuracy == exact == 1:
-        return ()
-    return (
-        Ceiling(
-            accuracy=accuracy,
-            exact=exact,
-            statement="labelinf theory, counting",
-            conditions=f"{bits:.1f} bits in all answers, class counts known (charged as one more answer); {UNRELATED}; "
-            f"{said(facts)}; no guarantee for any one record",
-        ),
-    )
-
-
-def _needed(facts: ScoreThreat) -> float:
-    """Return the bits without which some order of the labels, all in their groups, is not told."""
-    if not facts.groups:
-        return label_bits(facts.prior, facts.n_records)
-    n_groups = sum(count for _, count in facts.groups)
-    return max(0.0, -n_groups * math.log2(facts.baseline) - counts_answer(facts))
 
 
 @attrs.frozen(kw_only=True)
@@ -168,9 +144,7 @@ class Counting(Bound):
             return ()
         facts = threat
         bits, entropy = transcript_bits(facts), label_bits(facts.prior, facts.n_records)
-        if facts.groups:
-            return _of_groups(facts, bits)
-        if bits >= entropy:
+        if bits >= entropy or facts.groups:  # orders of groups are not equally likely, and counts may tell them all
             return ()
         return (
             Ceiling(
@@ -188,14 +162,16 @@ class Counting(Bound):
         if not isinstance(threat, ScoreThreat) or not 0 < answer_bits(threat) < math.inf:
             return ()
         facts, bits = threat, answer_bits(threat)
+        if facts.groups:
+            return _gain(facts)
         return (
             *_gain(facts),
             BoundValue(
                 title="queries without which no attack recovers all labels",
                 direction=Direction.CEILING,
                 quantity="queries",
-                value=math.ceil(_needed(facts) / bits),
-                formula="q >= log2(N! / prod n_k!) / log2 R; groups: (G log2(1 / p) - (K - 1) log2(N + 1)) / log2 R",
+                value=fewest_answers(label_bits(facts.prior, facts.n_records), bits),
+                formula="q >= log2(N! / prod n_k!) / log2 R",
                 conditions=f"an answer takes at most R = 2**{bits:.2f} values; class counts known; {said(facts)}",
                 statement="labelinf theory, counting",
             ),

@@ -26,6 +26,7 @@ __all__ = [
     "counts_bits",
     "counts_probability",
     "fano_accuracy",
+    "fewest_answers",
     "gaussian_bits",
     "label_bits",
     "told_accuracy",
@@ -60,6 +61,11 @@ def counts_bits(prior: Sequence[float], n_records: int) -> float:
     Whatever has probability p for independent labels has probability ``2**bits p`` at most once the counts are given.
     """
     return max(0.0, -math.log2(counts_probability(prior, n_records)))
+
+
+def fewest_answers(bits: float, each: float) -> int:
+    """Return the fewest answers of ``each`` bits that hold ``bits``; what logarithms are off by takes none."""
+    return math.ceil(bits / each * (1 - 1e-9))
 
 
 def fano_accuracy(*, bits: float, entropy: float, n_records: int, n_classes: int) -> float:
@@ -107,7 +113,9 @@ def gaussian_bits(*, spread: float, span: float, std: float, queries: int, enoug
     (Donsker and Varadhan, as the score of independent labels is sub-Gaussian), and never more than ``span**2 / 4``.
 
     Args:
-        spread: L / (2 sqrt(N)) for scores of N independent labels.
+        spread: L / (2 sqrt(N)) for scores of N independent labels. Of labels in random order, class counts known, the
+            score's variance is N / (N - 1) times as large, and it is sub-Gaussian with ``sqrt(2)`` times the deviation
+            for two classes (guard, ``score_variance``), twice for more (exchanging two moves it by 2 L / N; Maurey).
         span: L, the range of the scores that one query can have.
         std: Of the noise.
         queries: q.

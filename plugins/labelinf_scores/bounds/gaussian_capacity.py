@@ -16,7 +16,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_scores.bounds.common import UNRELATED, score_threat
 from labelinf_scores.bounds.entropy import gaussian_bits, label_bits, told_accuracy
-from labelinf_scores.bounds.groups import effective, grouped_accuracy, said
+from labelinf_scores.bounds.groups import said
 
 __all__ = ["GaussianCapacity"]
 
@@ -28,8 +28,8 @@ class GaussianCapacity(Bound):
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling, when those bits are fewer than the labels hold."""
         facts = score_threat(threat)
-        if facts is None or facts.query_budget is None or math.isinf(facts.span):
-            return ()
+        if facts is None or facts.groups or facts.query_budget is None or math.isinf(facts.span):
+            return ()  # of groups the counts may tell every label
         apart = [noise for noise in facts.noise if noise.jump == 0 and noise.drawn_anew]
         models = [noise.model for noise in apart if isinstance(noise.model, GridGaussian)]
         if not models or math.isinf(facts.facts.error):
@@ -39,8 +39,9 @@ class GaussianCapacity(Bound):
         rounded = model.step / 2 + facts.magnification * facts.facts.error
         entropy = label_bits(facts.prior, facts.n_records)
         span = facts.magnification * facts.span
+        wider = math.sqrt(2) if facts.n_classes == 2 else 2.0  # of labels in random order, than of independent ones
         bits = gaussian_bits(
-            spread=span / (2 * math.sqrt(effective(facts, facts.averaged))) + rounded,
+            spread=wider * span / (2 * math.sqrt(facts.averaged or facts.n_records)) + rounded,
             span=span + 2 * rounded,
             std=model.scale,
             queries=facts.query_budget,
@@ -50,12 +51,10 @@ class GaussianCapacity(Bound):
             return ()
         return (
             Ceiling(
-                accuracy=grouped_accuracy(facts, bits)
-                if facts.groups
-                else told_accuracy(bits=bits, prior=facts.prior, n_records=facts.n_records),
-                exact=grouped_accuracy(facts, bits) if facts.groups else min(1.0, (bits + 1) / entropy),
+                accuracy=told_accuracy(bits=bits, prior=facts.prior, n_records=facts.n_records),
+                exact=min(1.0, (bits + 1) / entropy),
                 statement="labelinf theory, capacity of Gaussian noise",
-                conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; class counts known; "
+                conditions=f"at most {bits:.3g} bits pass {facts.query_budget} answers; class counts known; "
                 f"{UNRELATED}; {said(facts)}",
             ),
         )

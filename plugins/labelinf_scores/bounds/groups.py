@@ -1,14 +1,18 @@
 """Labels that come in groups: records of one patient may all have one label, and then one answer tells them all.
 
 Groups are independent of one another; within a group labels may depend on each other in any way. Then (N labels, groups
-of m labels, K classes, none likelier than p):
+of m labels, K classes):
 
-* **B bits in all answers** gain at most ``sqrt(ln2 (B + C) / 2 N_eff)`` over a perfect model, ``N_eff = (sum m)^2 / sum
-  m^2`` and ``C = (K - 1) log2(N + 1)`` for class counts that are known (``bounds.gain``); all labels come out with
-  probability ``2^(B + C) p^G`` at most, G the number of groups: nobody foresees a group better than one of its labels.
+* **Class counts alone may tell every label**: counts of 2 and 1 name those of a pair and one apart, and of 60 groups of
+  62 and 60 of 61 one labelling is left. Which counts do is not known of labels in general, so that nothing that holds
+  for known counts is proved by counting. Groups of one size that are *alike* (in whichever order they stand, and the
+  records of each, is as likely, whatever they hold) leave one road: labels with the same counts are told apart by
+  exchanging two groups whole (``counts_allowance``).
 * **Privacy of one record** is that of m records for whoever wants one label of a group of m: any two settings of the
   group are m steps apart, and mixtures of pairs are no further apart than the worst pair.
 * **A share t of the records is ever seen**: of a group of m one is seen with probability ``min(1, m t)`` at most.
+* **B bits in all answers** gain at most ``sqrt(ln2 (B + C) / 2 N_eff)`` over a perfect model, on average over the
+  counts, ``N_eff = (sum m)^2 / sum m^2`` and ``C = (K - 1) log2(N + 1)`` for counts that are known (``bounds.gain``).
 
 Nothing is known of a threat model that names no groups: its records are *assumed* independent, and that is said.
 """
@@ -21,21 +25,12 @@ from collections.abc import Callable
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.gain import gain_ceiling
 
-__all__ = ["counts_answer", "effective", "grouped_accuracy", "grouped_exact", "grouped_gain", "on_average", "said"]
+__all__ = ["alike", "counts_answer", "effective", "grouped_gain", "on_average", "said"]
 
 
-def effective(threat: ThreatModel, averaged: int | None = None) -> float:
-    """Return N_eff: the number of independent labels that those of ``threat`` are worth; N where no groups are known.
-
-    Args:
-        threat: What is known of the labels.
-        averaged: Records of which a score is the mean, where it is not of all: a group may fill them.
-    """
-    n_records = averaged or threat.n_records
-    sizes = threat.groups or ((1, threat.n_records),)
-    if averaged and not threat.groups:
-        return float(averaged)
-    return max(1.0, n_records**2 / sum(count * min(size, n_records) ** 2 for size, count in sizes))
+def effective(threat: ThreatModel) -> float:
+    """Return N_eff: how many independent labels those of ``threat`` are worth; N where no groups are known."""
+    return threat.n_records**2 / sum(count * size**2 for size, count in threat.groups or ((1, threat.n_records),))
 
 
 def counts_answer(threat: ThreatModel) -> float:
@@ -51,18 +46,6 @@ def grouped_gain(threat: ThreatModel, bits: float) -> float:
     return gain_ceiling(bits=bits + counts_answer(threat), n_effective=effective(threat), least=least)
 
 
-def grouped_accuracy(threat: ThreatModel, bits: float) -> float:
-    """Return the largest mean accuracy where nothing but answers of ``bits``, and the class counts, tells of labels."""
-    return min(1.0, threat.baseline + grouped_gain(threat, bits))
-
-
-def grouped_exact(threat: ThreatModel, bits: float) -> float:
-    """Return the largest probability that all labels come out of answers of ``bits`` and the class counts."""
-    n_groups = sum(count for _, count in threat.groups) or threat.n_records
-    log2 = bits + counts_answer(threat) + n_groups * math.log2(threat.baseline)
-    return math.exp2(min(0.0, log2))
-
-
 def on_average(threat: ThreatModel, reached: Callable[[int], float]) -> float:
     """Return the mean over all records of what is reached against a group of so many; of one each, without groups."""
     sizes = threat.groups or ((1, threat.n_records),)
@@ -73,12 +56,21 @@ def on_average(threat: ThreatModel, reached: Callable[[int], float]) -> float:
     return min(1.0, total / threat.n_records)
 
 
+def alike(threat: ThreatModel) -> tuple[int, int]:
+    """Return the size and the number of groups that can be exchanged whole; (N, 0) where they cannot be."""
+    sizes = threat.groups or ((1, threat.n_records),)
+    return sizes[0] if len(sizes) == 1 and (sizes[0][1] > 1 or not threat.groups) else (threat.n_records, 0)
+
+
 def said(threat: ThreatModel) -> str:
     """Say what a ceiling takes for independent: groups that are known, or else every record, which is an assumption."""
     if not threat.groups:
         return "records are assumed independent of one another (--groups names those that are not)"
     n_groups = sum(count for _, count in threat.groups)
-    return (
-        f"records of different groups are independent, those of one may depend on each other in any way: "
-        f"{threat.n_records} records in {n_groups} groups count as {effective(threat):.4g}"
-    )
+    named = f"{threat.n_records} records in {n_groups} groups"
+    if alike(threat)[1]:
+        return (
+            f"{named}: records of one may depend on each other in any way; groups are alike, and so are the records "
+            f"of each"
+        )
+    return f"{named} of several sizes, or in one: class counts alone may tell every label, so that nothing is promised"

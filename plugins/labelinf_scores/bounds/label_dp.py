@@ -16,7 +16,7 @@ from labelinf_scores.bounds.common import counts_allowance, independent
 from labelinf_scores.bounds.entropy import counts_bits, counts_probability
 from labelinf_scores.bounds.groups import on_average
 
-__all__ = ["LabelDp"]
+__all__ = ["LabelDp", "moved_accuracy"]
 
 
 _CERTAIN = 30.0  #: an epsilon of a whole group from which on nothing is claimed where there is a delta
@@ -38,7 +38,7 @@ class LabelDp(Bound):
         epsilon, delta, prior = threat.label_epsilon, threat.label_delta, threat.prior
         if math.isinf(epsilon):
             return ()
-        against = functools.partial(_moved, epsilon, delta, prior)
+        against = functools.partial(moved_accuracy, epsilon, delta, prior)
         accuracy, allowance = on_average(threat, against), counts_allowance(threat, against)
         exact, game = min(1.0, accuracy + allowance), None  # with probability delta everything may be told at once
         if delta == 0 and not threat.groups:
@@ -61,7 +61,7 @@ class LabelDp(Bound):
         return ()
 
 
-def _moved(epsilon: float, delta: float, prior: tuple[float, ...], records: int) -> float:
+def moved_accuracy(epsilon: float, delta: float, prior: tuple[float, ...], records: int) -> float:
     """Return the largest accuracy on a label that ``records`` records tell, each with (epsilon, delta)."""
     total = records * epsilon
     if delta == 0:

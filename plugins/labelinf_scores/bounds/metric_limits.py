@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from labelinf_scores.bounds.entropy import label_bits
+from labelinf_scores.bounds.entropy import fewest_answers, label_bits
 from labelinf_scores.metrics.readings import Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.metrics.readings.two_values import counter
@@ -29,13 +29,13 @@ def fewest_queries(metric: ScoredMetric, totals: Totals, decimals: int | None = 
     """
     bits = label_bits([count / totals.n_records for count in totals.counts], totals.n_records)
     if len(totals.counts) != 2 or metric.rows not in (Rows.COUNTS, Rows.RANKS, Rows.FIRST):
-        return (math.ceil(bits / _DOUBLE), None) if decimals is None else (None, None)
+        return (fewest_answers(bits, _DOUBLE), None) if decimals is None else (None, None)
     ranks, counts = isinstance(metric, RocAuc), counter(metric) is not None
     share = totals.n_positive * totals.n_negative
     values = 2 * share + 1 if ranks else metric.values(totals)
     if decimals is not None:
         wide = math.ceil(metric.sensitivity(totals.n_records))  # no score of counts or ranks has a wider range
-        return math.ceil(bits / math.log2(min(values, wide * 10**decimals + 1))), None
+        return fewest_answers(bits, math.log2(min(values, wide * 10**decimals + 1))), None
     variance = share * (totals.n_records + 1) / 3 if ranks else share / (4 * (totals.n_records - 1))
     fixed = math.log2(2 * math.pi * math.e * (variance + 1 / 12)) / 2
-    return math.ceil(bits / math.log2(values)), math.ceil(bits / fixed) if ranks or counts else None
+    return fewest_answers(bits, math.log2(values)), fewest_answers(bits, fixed) if ranks or counts else None

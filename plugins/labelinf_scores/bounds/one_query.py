@@ -1,14 +1,17 @@
 """What one query cannot do: noise above which m labels do not fit, and labels beyond which no double can tell.
 
-Between the best known construction and the best known impossibility lies Erdős's distinct subset sums problem: Conway
-and Guy's weights reach ``0.235 * 2**m``, Sperner-type bounds forbid less than ``0.8 * 2**m / sqrt(m)``.
+Class counts are taken to be known, as they are to whoever reads a board's description. So of the K^m label vectors of
+m records only those remain that the counts allow, and the others' labels move with them: the fewer vectors, the more
+noise each survives. Without counts, between the best known construction and the best known impossibility lies Erdős's
+distinct subset sums problem: Conway and Guy's weights reach ``0.235 * 2**m``, Sperner-type bounds forbid less than
+``0.8 * 2**m / sqrt(m)``.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
@@ -17,10 +20,11 @@ from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.bounds.common import is_of_all, score_threat
+from labelinf_scores.bounds.entropy import class_counts
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.limits import answer_entropy, labels_in_one_answer, pigeonhole_tau, sperner_tau
+from labelinf_scores.limits import answer_entropy, labels_in_one_answer
 
-__all__ = ["OneQuery"]
+__all__ = ["OneQuery", "label_vectors"]
 
 _labels = functools.partial(BoundValue, direction=Direction.CEILING, quantity="labels per query")
 
@@ -53,7 +57,8 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
             title="labels that one answer tells with certainty",
             value=labels_in_one_answer(SIGNIFICANT_BITS[facts.arithmetic]),
             formula="p significant bits: p labels",
-            conditions=f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip",
+            conditions=f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip; class counts "
+            f"are not known: of few label orders that they leave one answer may tell all",
             statement="labelinf theory, the 53-label limit",
         )
     if facts.step and math.isfinite(facts.span) and is_of_all(facts):
@@ -61,23 +66,33 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
             title="labels that one rounded answer tells on average",
             value=answer_entropy(n_records=facts.n_records, span=facts.span, step=facts.step),
             formula="log2(2 pi e ((L / (2 sqrt(N) r) + 1/2)^2 + 1/12)) / 2",
-            conditions=f"rounded to r = {facts.step:g}; uniform labels, queries fixed beforehand",
+            conditions=f"rounded to r = {facts.step:g}; uniform labels, class counts unknown, queries fixed beforehand",
             statement="labelinf theory, maximum entropy",
         )
 
 
 def _enough(facts: ScoreThreat, m: int, title: str) -> BoundValue:
-    """The better of the pigeonhole and, for two classes, the Sperner-type bound."""
-    values = [(pigeonhole_tau(m, n_records=facts.n_records, span=facts.span, n_classes=facts.n_classes), "pigeonhole")]
-    if facts.n_classes == 2:
-        values.append((sperner_tau(m, n_records=facts.n_records, span=facts.span), "largest weight"))
-    value, which = min(values)
+    """The pigeonhole: so many scores lie within what m labels, and others that keep the counts, can move."""
+    vectors = label_vectors(class_counts(facts.prior, facts.n_records), m)
+    moved = min(facts.n_classes * m, facts.n_records)
     return BoundValue(
         title=title,
         direction=Direction.CEILING,
         quantity="noise",
-        value=value,
-        formula="m L / (2 N (K^m - 1))" if which == "pigeonhole" else "L / (2 N C(m, m/2))",
-        conditions="largest absolute error, worst case; one query, certain recovery",
-        statement=f"labelinf theory, {which}; replaces Aggarwal et al., ICML 2021, Theorem 6",
+        value=moved * facts.span / facts.n_records / (2 * (vectors - 1)) if vectors > 1 else math.inf,
+        formula="min(K m, N) L / (2 N (V - 1)), V label vectors of m records that the class counts allow",
+        conditions="largest absolute error, worst case; one query, certain recovery; class counts known",
+        statement="labelinf theory, pigeonhole, and the largest weight",
     )
+
+
+def label_vectors(counts: Sequence[int], m: int) -> int:
+    """Return V: how many label vectors m records can have where so many records are of each class.
+
+    >>> label_vectors([2, 2], 4), label_vectors([9, 1], 3)
+    (6, 4)
+    """
+    ways = [1, *[0] * m]
+    for count in counts:
+        ways = [sum(ways[j - c] * math.comb(j, c) for c in range(min(count, j) + 1)) for j in range(m + 1)]
+    return ways[m]

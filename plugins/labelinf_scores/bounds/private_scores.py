@@ -24,7 +24,7 @@ from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_scores.bounds.common import EXACT_NOISE, any_score, counts_allowance, independent
-from labelinf_scores.bounds.groups import on_average
+from labelinf_scores.bounds.groups import alike, on_average
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrivateScores", "profiles"]
@@ -65,7 +65,7 @@ class PrivateScores(Bound):
         facts = any_score(threat)
         if facts is None or facts.members or facts.query_budget is None or facts.baseline == 1:
             return ()
-        if not facts.facts.neighbours_scored:  # a refusal tells the label, whatever the noise
+        if not (facts.facts.neighbours_scored and alike(facts)[1]):  # a refusal, or the counts, may tell every label
             return ()
         target = facts.baseline + self.gain * (1 - facts.baseline)
         return (
@@ -101,7 +101,7 @@ def _gaussian_needed(facts: ScoreThreat, queries: int, target: float) -> BoundVa
         title=f"Gaussian noise that holds every attack to {target:.1%} of labels",
         direction=Direction.CEILING,
         quantity="noise",
-        value=_largest(facts) * facts.shift * math.sqrt(queries) / mu,
+        value=alike(facts)[0] * facts.shift * math.sqrt(queries) / mu,
         formula="s = m L sqrt(q) / (N mu), m records in the largest group; two equal classes: mu = 2 Phi^-1(a)",
         conditions=f"standard deviation, {queries} adaptive queries; {independent(facts, counted=False)}",
         statement="Dong, Roth and Su, JRSS B 2022, Corollary 3.3; labelinf theory, Gaussian noise",
@@ -113,18 +113,13 @@ def _laplace_needed(facts: ScoreThreat, queries: int, target: float) -> BoundVal
         title=f"Laplace scale that holds every attack to {target:.1%} of labels",
         direction=Direction.CEILING,
         quantity="noise",
-        value=_largest(facts) * facts.shift / _laplace_epsilon(queries, facts.prior, target)
+        value=alike(facts)[0] * facts.shift / _laplace_epsilon(queries, facts.prior, target)
         if math.isfinite(facts.span)
         else math.inf,
         formula="b = m L / (N eps0), m records in the largest group, eps0 from the product of q Laplace pairs",
         conditions=f"scale b, {queries} adaptive queries; {independent(facts, counted=False)}",
         statement="Dwork et al., TCC 2006, Proposition 1; labelinf theory, Laplace noise",
     )
-
-
-def _largest(facts: ScoreThreat) -> int:
-    """Return the records of the largest group, 1 where none are known."""
-    return max((size for size, _ in facts.groups), default=1)
 
 
 @functools.lru_cache(maxsize=64)

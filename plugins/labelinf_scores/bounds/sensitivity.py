@@ -37,7 +37,7 @@ class Sensitivity(Bound):
                 formula="L / N"
                 if plain
                 else "c L / n + j: n records scored, behind a factor c; j, what a stage jumps by",
-                conditions="scale b; adaptive queries add up"
+                conditions="scale b; adaptive queries add up; label-DP, whatever is known of class counts"
                 if math.isfinite(facts.span)
                 else "the loss is not clipped: no finite scale of any noise gives label-DP with delta < 1",
                 statement="Dwork et al., TCC 2006, Proposition 1",

@@ -17,7 +17,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import ever_scored
 from labelinf_scores.bounds.entropy import label_bits
-from labelinf_scores.bounds.groups import grouped_accuracy, grouped_exact, grouped_gain, on_average, said
+from labelinf_scores.bounds.groups import alike, said
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Unseen", "ever_seen", "unseen_accuracy"]
@@ -69,10 +69,8 @@ def ever_seen(facts: ScoreThreat) -> float:
 
 
 def _hidden(facts: ScoreThreat, seen: float) -> Ceiling:
-    accuracy = unseen_accuracy(seen, facts.prior, facts.n_records)
-    if facts.groups:
-        touched = on_average(facts, lambda size: min(1.0, size * seen))
-        accuracy = min(1.0, unseen_accuracy(touched, facts.prior) + grouped_gain(facts, 0))
+    size, count = alike(facts)  # whoever sees one label of a group may know them all, and has no more than one to guess
+    accuracy = unseen_accuracy(min(1.0, size * seen), facts.prior, count) if count else 1.0
     return Ceiling(
         accuracy=accuracy,
         exact=accuracy,
@@ -83,9 +81,10 @@ def _hidden(facts: ScoreThreat, seen: float) -> Ceiling:
 
 
 def _unordered(facts: ScoreThreat) -> Ceiling:
+    accuracy = facts.baseline if alike(facts)[1] else 1.0
     return Ceiling(
-        accuracy=grouped_accuracy(facts, 0) if facts.groups else facts.baseline,
-        exact=grouped_exact(facts, 0) if facts.groups else math.exp2(-label_bits(facts.prior, facts.n_records)),
+        accuracy=accuracy,
+        exact=accuracy if facts.groups else math.exp2(-label_bits(facts.prior, facts.n_records)),
         statement="labelinf theory, unknown order; Aggarwal et al., AISTATS 2022, Section 7",
         conditions="the order of the records is secret and random; the class counts themselves are given away; "
         f"{said(facts)}",

@@ -2,7 +2,8 @@
 
 Below ``L / (2N)`` it hides nothing: one label per query comes out with certainty, as do all by a detecting matrix in
 about ``2N / log2 N`` queries. From ``k L / (2N)`` on a curator can answer as if k secret labels were halfway between
-the two classes: the error stays within, and those k labels never enter an answer.
+the two classes: the error stays within, and those k labels never enter an answer. Whoever knows the class counts still
+learns one label that is hidden alone, as all others come out; from ``L / N`` on two labels may have changed places.
 """
 
 from __future__ import annotations
@@ -43,15 +44,15 @@ class WorstCaseThreshold(Bound):
         if facts is None or math.isinf(facts.span) or not is_of_all(facts):
             return ()
         statement = "labelinf theory, worst-case noise"
-        tight = ", two classes: below it every label comes out" if facts.n_classes == 2 and is_open(facts) else ""
+        tight = ", two classes: below L / (2N) all come out" if facts.n_classes == 2 and is_open(facts) else ""
         return (
             BoundValue(
                 title="worst-case noise that hides the first label for ever",
                 direction=Direction.CEILING,
                 quantity="noise",
-                value=hiding_noise(facts.span, facts.n_records, 1, facts.n_classes),
-                formula="L (K - 1) / (K N); two classes: L / (2N)",
-                conditions=f"largest absolute error{tight}",
+                value=facts.span / facts.n_records,
+                formula="L / N: the middle of what is answered when two records of different classes change places",
+                conditions=f"largest absolute error, chosen by the curator; class counts known{tight}",
                 statement=statement,
             ),
             BoundValue(
@@ -60,7 +61,7 @@ class WorstCaseThreshold(Bound):
                 quantity="noise",
                 value=hiding_noise(facts.span, facts.n_records, facts.n_records, facts.n_classes),
                 formula="L (K - 1) / K; two classes: L / 2",
-                conditions="largest absolute error, chosen by the curator",
+                conditions="largest absolute error, chosen by the curator; class counts known",
                 statement=statement,
             ),
         )

@@ -29,6 +29,7 @@ Example:
 from __future__ import annotations
 
 import bisect
+import functools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -203,6 +204,7 @@ def to_float(value: int) -> float:
     return value / (1 << FRACTION_BITS)
 
 
+@functools.lru_cache(maxsize=2**12)  # most rows cost the same
 def _known(value: float) -> Spread:
     fixed = to_fixed(value)
     return Spread(fixed, fixed, 0)

@@ -91,7 +91,8 @@ def predicted_accuracy(*, order: int, queries: int, noise: float, bias: float, s
         before, variance = variance, _extrinsic(remaining, spread)
         if remaining < _SURE or abs(before - variance) < _SETTLED * before:
             break
-    return _accuracy(spread, bias)
+    plus, scale, right = (1 + math.tanh(bias)) / 2, math.sqrt(spread), NormalDist().cdf
+    return plus * right((1 + bias * spread) / scale) + (1 - plus) * right((1 - bias * spread) / scale)
 
 
 def _spread(order: int, queries: int, noise: float, variance: float) -> float:
@@ -117,9 +118,3 @@ def _gauss_hermite() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return nodes and weights of a mean over a standard normal."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(61)
     return nodes, weights / math.sqrt(2 * math.pi)
-
-
-def _accuracy(spread: float, bias: float) -> float:
-    plus, scale = (1 + math.tanh(bias)) / 2, math.sqrt(spread)
-    right = NormalDist().cdf
-    return plus * right((1 + bias * spread) / scale) + (1 - plus) * right((1 - bias * spread) / scale)

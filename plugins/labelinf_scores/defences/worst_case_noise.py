@@ -27,8 +27,8 @@ __all__ = ["WorstCaseNoise"]
 class WorstCaseNoise(ScoreDefence):
     """Errs by at most ``tau``, always so as to hide the same secret records.
 
-    Stage: the labels and the answer. Guarantee: the k hidden labels never enter an answer; a share
-    ``1 - (k/N)(1 - max p)`` of the labels is the most anyone guesses. Utility: an error of at most tau.
+    Stage: the labels and the answer. Guarantee: the k hidden labels never enter an answer, and are guessed from the
+    class counts at best, which tell one that is hidden alone. Utility: an error of at most tau.
 
     Attributes:
         tau: Largest error, in units of the score, more than 0.

@@ -211,10 +211,12 @@ def read_table(path: Path) -> pd.DataFrame:
     """Read a host's CSV file.
 
     Raises:
-        InputError: It is none, or has nothing in it.
+        InputError: It is none, or has nothing in it; or pandas is not installed.
     """
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError("a function of tables needs pandas: pip install 'labelinf[frame]'.") from None
     try:
         with open_regular(path) as file:
             table = pd.read_csv(file)

@@ -71,8 +71,10 @@ class ModelBoard:
         if run is Run.HIDDEN_ROWS and data.features is None:
             raise InputError("model=hidden-rows keeps features secret, and there are none; name them with --features.")
         numbers = np.arange(data.n_records, dtype=np.float64)[:, None]
-        features = _scaled(numbers if data.features is None else data.features)
-        return cls(run=run, n_features=features.shape[1], features=features)
+        features = numbers if data.features is None else data.features
+        spread = features.std(axis=0)
+        scaled = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        return cls(run=run, n_features=scaled.shape[1], features=scaled)
 
     @functools.cached_property
     def neighbours(self) -> Neighbours | None:
@@ -103,12 +105,6 @@ class ModelBoard:
         if outputs.size % len(features):
             raise QueryRefusedError(f"the model returned {outputs.size} numbers for {len(features)} records.")
         return outputs if outputs.size == len(features) else outputs.reshape(len(features), -1)
-
-
-def _scaled(features: NDArray[np.float64]) -> NDArray[np.float64]:
-    spread = features.std(axis=0)
-    scaled: NDArray[np.float64] = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return scaled
 
 
 def _plain(model: object) -> MutNet:

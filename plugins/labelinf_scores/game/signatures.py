@@ -274,8 +274,10 @@ def _updated(metric: Any, *given: Any, **named: Any) -> Any:
 
 
 def _frame(table: Any) -> Any:
-    import pandas as pd
-
+    try:
+        import pandas as pd
+    except ImportError:
+        raise HostError("takes data frames, and pandas is not installed: pip install 'labelinf[frame]'.") from None
     return pd.DataFrame(table)
 
 

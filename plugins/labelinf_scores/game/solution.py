@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import attrs
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.encode import is_number
 from labelinf_data.table import read_rows, usage_column
 
-__all__ = ["Solution"]
+__all__ = ["Solution", "again"]
+
+_ID = re.compile(r"(?i:.*[\W_]id)|.*[a-z0-9]I[dD]")  # image_id, Patient ID, rowId; not paid
 
 
 @attrs.frozen(kw_only=True)
@@ -51,15 +55,19 @@ class Solution:
             return cls(ids=numbers)
         (_, header), *body = read_rows(table)
         usage = usage_column(header, body)
-        rows = (cells for _, cells in body if usage is None or cells[usage].lower() != "ignored")
-        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+        rows = [row for row in body if usage is None or row[1][usage].lower() != "ignored"]
+        columns = dict(zip(header, zip(*(cells for _, cells in rows), strict=True), strict=True))
         cells = tuple(data.class_names[label] for label in data.labels.tolist())
         label = column or next(name for name, own in columns.items() if own == cells)
         others = {name: own for name, own in columns.items() if name != label}
-        once = [name for name, own in others.items() if len(set(own)) == data.n_records and "" not in own]
-        if wrong := [name for name in others if name.lower() == "id" and name not in once]:
+        place = {name: again(own) for name, own in others.items()}
+        once = [name for name, at in place.items() if at is None]
+        text = [name for name in once if others[name][0].isdigit() or not is_number(others[name][0])]  # no measurements
+        meant = [name for name in others if name.lower() == "id" or (not text and _ID.fullmatch(name))]
+        if wrong := [(name, rows[at][0]) for name, at in place.items() if at is not None and name in meant]:
             raise InputError(
-                f"{table}: column {wrong[0]!r} does not name every row once, and a board needs ids that do."
+                f"{table}: column {wrong[0][0]!r} does not name every row once (row {wrong[0][1]} is empty, or named "
+                "as one before it), and a board needs ids that do."
             )
         named = [name for name in once if name.lower() == "id"] or once
         if len(named) > 1:
@@ -76,3 +84,9 @@ class Solution:
         """Return some columns as a CSV file, sorted by ids, every row with the same label, and public."""
         told, order = {self.label: label, self.usage: "Public"}, sorted(range(len(self.ids)), key=self.ids.__getitem__)
         return csv_text(kept, ([told.get(name, self.columns[name][at]) for name in kept] for at in order))
+
+
+def again(cells: Sequence[str]) -> int | None:
+    """Return the place of the first cell that is empty or stood before; None where there is none."""
+    first = dict(zip(reversed(cells), range(len(cells) - 1, -1, -1), strict=True))
+    return next((at for at, cell in enumerate(cells) if not cell or first[cell] < at), None)

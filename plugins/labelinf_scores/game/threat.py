@@ -155,7 +155,8 @@ class ScoreThreat(ThreatModel):
             ValueError: There is only one class.
         """
         counts = tuple(round(share * self.n_records) for share in self.prior)
-        return Totals(counts=counts, values=tuple(map(_plain, self.values))) if self.values else Totals(counts=counts)
+        values = tuple(int(value) if value == math.floor(value) else Fraction(value) for value in self.values)
+        return Totals(counts=counts, values=values) if values else Totals(counts=counts)
 
     @classmethod
     def together(cls, members: Sequence[Self]) -> Self:
@@ -199,10 +200,6 @@ class ScoreThreat(ThreatModel):
             return self
         others = tuple(effect for effect in self.effects if not isinstance(effect, Laddered))
         return attrs.evolve(self, effects=others if self.facts.ladders == 1 else (*others, Supposed(bound=math.inf)))
-
-
-def _plain(value: float) -> Fraction | int:
-    return int(value) if value == math.floor(value) else Fraction(value)
 
 
 def score_threat(threat: ThreatModel) -> ScoreThreat:

@@ -110,7 +110,7 @@ def crooked(metric: ConfusionMetric) -> str:
     """Say where a link is not strictly monotone, or its extreme steps not where it says; empty where all is so."""
     metric = metric.on_few(_SMALL)
     for positive in range(1, _SMALL):
-        totals = Totals.binary(n_records=_SMALL, n_positive=positive)
+        totals, most = Totals.binary(n_records=_SMALL, n_positive=positive), dict[int, Fraction]()
         for s in range(1, _SMALL):
             counts = range(max(0, s - totals.n_negative), min(s, positive) + 1)
             values = [metric.link(a, s, totals) for a in counts]
@@ -122,4 +122,8 @@ def crooked(metric: ConfusionMetric) -> str:
             apart = max(last[0] - min(map(abs, steps)), max(map(abs, steps)) - last[1])
             if metric.steps_at_ends and apart > Fraction(1, 2**60):
                 return f"its extreme steps are not at its ends: {where}"
+            most[s] = last[1]
+        told = max(most.get(s, Fraction(0)) for s in metric.steepest(totals))
+        if metric.steps_at_ends and max(most.values()) > told + Fraction(1, 2**60):
+            return f"its largest step is none of those it names: {positive} of {_SMALL} are positive"
     return ""

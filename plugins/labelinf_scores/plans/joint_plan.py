@@ -16,15 +16,16 @@ import math
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_scores.certificates.error import chain_length
 from labelinf_scores.certificates.row_costs import CostedRow, adds_known_floats
-from labelinf_scores.certificates.summation import to_fixed, to_float
+from labelinf_scores.certificates.summation import Spread, to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import n_columns
 from labelinf_scores.constructions.log_rows import FreeRows, LogRows, ProperRows
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["VARIANTS", "JointPlanner", "Size"]
+__all__ = ["VARIANTS", "JointPlanner", "QueryRows", "Size"]
 
 VARIANTS = 16  #: of the rows of a query
 
@@ -62,6 +63,34 @@ class Size:
         return self.queries * self.private + n_columns(self.queries)
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class QueryRows:
+    """Rows of one query, the narrowest first, the detected one last: its costs are certain. Many queries have the same.
+
+    Attributes:
+        rows: As they are costed.
+    """
+
+    rows: tuple[CostedRow, ...]
+
+    @functools.cached_property
+    def predictions(self) -> NDArray[np.float64]:
+        """What is sent, shape ``(p + 1, 2)``."""
+        return np.array([row.prediction for row in self.rows])
+
+    @functools.cached_property
+    def costs(self) -> NDArray[np.float64]:
+        """The least and the largest float that either label costs, shape ``(2, p + 1, 2)``."""
+        return np.array([[list(map(to_float, ends)) for ends in (row.low, row.high)] for row in self.rows]).swapaxes(
+            0, 1
+        )
+
+    @functools.cached_property
+    def spreads(self) -> list[Spread]:
+        """What they add, in steps of their gaps."""
+        return [row.spread(row.low[1] - row.low[0]) for row in self.rows]
+
+
 @attrs.frozen(kw_only=True)
 class JointPlanner:
     """Chooses sizes and makes rows for one curator that computes in doubles.
@@ -73,6 +102,8 @@ class JointPlanner:
 
     threat: ScoreThreat
     proper: bool = True
+    _variants: dict[Size, list[QueryRows]] = attrs.field(init=False, factory=dict, eq=False, repr=False)
+    _surest: dict[tuple[int, int], CostedRow] = attrs.field(init=False, factory=dict, eq=False, repr=False)
 
     @functools.cached_property
     def rows(self) -> LogRows:
@@ -98,8 +129,8 @@ class JointPlanner:
             return str(problem)
         return ""
 
-    def gaps(self, size: Size, variant: int = 0) -> tuple[CostedRow, ...]:
-        """Return the rows of a query, the narrowest first, the detected one last: its costs are certain.
+    def gaps(self, size: Size, variant: int = 0) -> QueryRows:
+        """Return the rows of a query.
 
         Args:
             size: Of the group.
@@ -113,12 +144,15 @@ class JointPlanner:
         unit, total, rows = to_fixed(size.unit), 0, []
         nudged = round(-math.log2(size.unit))
         for place in range(size.private + 1):
-            row = self.rows.surest_row(total + 1 + (variant if place == nudged else 0), unit)
+            least = total + 1 + (variant if place == nudged else 0)
+            if (least, unit) not in self._surest:  # variants share all rows up to the one that is nudged
+                self._surest[least, unit] = self.rows.surest_row(least, unit)
+            row = self._surest[least, unit]
             total += round((row.low[1] - row.low[0]) / unit)
             rows.append(row)
         if rows[-1].low != rows[-1].high:
             raise ValueError("no wide row has costs that are certain")
-        return tuple(rows)
+        return QueryRows(rows=tuple(rows))
 
     def error(self, largest: int) -> int:
         """Return how far N times an answer can be from the exact sum of the costs, in fixed point.
@@ -171,7 +205,7 @@ class JointPlanner:
             found = attrs.evolve(found, private=found.private - 1, unit=found.unit * 2)
         return found
 
-    def variants(self, size: Size) -> list[tuple[CostedRow, ...]]:
+    def variants(self, size: Size) -> list[QueryRows]:
         """Return the rows of a query in all variants that exist."""
         if size not in self._variants:
             self._variants[size] = []
@@ -179,10 +213,6 @@ class JointPlanner:
                 for variant in range(VARIANTS if self.proper and size.unit * VARIANTS < _SLIGHT else 1):
                     self._variants[size].append(self.gaps(size, variant))
         return self._variants[size]
-
-    @functools.cached_property
-    def _variants(self) -> dict[Size, list[tuple[CostedRow, ...]]]:
-        return {}
 
     @functools.cached_property
     def _widest(self) -> float:

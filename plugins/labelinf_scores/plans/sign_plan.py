@@ -53,7 +53,9 @@ class SignPlan:
         n = rows.threat.n_records
         square = smallest_order(n)
         most_useful = most * n if budget is None else budget
-        enough = smallest_order(max(n, min(_queries_for_certainty(rows), most_useful)))
+        deviations = NormalDist().inv_cdf(1 - min(0.25, _ONE_WRONG / rows.threat.n_records))
+        certain = math.ceil(min((deviations * rows.noise()) ** 2, 2.0**40))
+        enough = smallest_order(max(n, min(certain, most_useful)))
         if budget is None:
             return cls._of(rows, order=min(enough, smallest_order(most * n)), n_records=n)
         if budget >= square:
@@ -96,8 +98,3 @@ class SignPlan:
 def _blind(rows: SignRows) -> float:
     """Accuracy of guessing a bit without asking."""
     return (1 + math.tanh(abs(rows.bias))) / 2
-
-
-def _queries_for_certainty(rows: SignRows) -> int:
-    deviations = NormalDist().inv_cdf(1 - min(0.25, _ONE_WRONG / rows.threat.n_records))
-    return math.ceil(min((deviations * rows.noise()) ** 2, 2.0**40))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -17,19 +18,12 @@ from labelinf_scores.metrics.readings.squares import SquaredResiduals
 __all__ = ["RULES"]
 
 
-def _reads_what_is_true(component: object) -> None:
-    fault = tried.misread(belongs(component, ScoredMetric))
-    require(not fault, fault)
+def _without_fault(trial: Callable[[ScoredMetric], str]) -> Callable[[object], None]:
+    def rule(component: object) -> None:
+        fault = trial(belongs(component, ScoredMetric))
+        require(not fault, fault)
 
-
-def _takes_the_values_it_counts(component: object) -> None:
-    fault = tried.miscounted(belongs(component, ScoredMetric))
-    require(not fault, fault)
-
-
-def _hides_labels_behind_the_noise_it_says(component: object) -> None:
-    fault = tried.exposed(belongs(component, ScoredMetric))
-    require(not fault, fault)
+    return rule
 
 
 def _gives_the_rows_it_names(component: object) -> None:
@@ -71,9 +65,9 @@ def _has_a_monotone_link(component: object) -> None:
 
 
 RULES: tuple[Rule, ...] = (
-    ("reads-what-is-true", _reads_what_is_true),
-    ("takes-the-values-it-counts", _takes_the_values_it_counts),
-    ("hides-labels-behind-the-noise-it-says", _hides_labels_behind_the_noise_it_says),
+    ("reads-what-is-true", _without_fault(tried.misread)),
+    ("takes-the-values-it-counts", _without_fault(tried.miscounted)),
+    ("hides-labels-behind-the-noise-it-says", _without_fault(tried.exposed)),
     ("gives-the-rows-it-names", _gives_the_rows_it_names),
     ("has-a-monotone-link", _has_a_monotone_link),
 )  #: what every metric is held to, beside what holds for all components

@@ -50,10 +50,12 @@ _SWAPPED = 0.5  # of the labellings that are looked at beside it have two record
 _BESIDE = 8  # labellings, each with another label than was read, most of which such queries are to tell from it
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
-_USUAL = 0.85  # of what the best family told lately, which is enough
+_USUAL = 0.75  # of what the best family told lately, which is enough
 _POOR = 0.6  # of the bits of a window: where the best family tells less, others may well tell more
 _BORED = 0.05  # of such queries, before which another is still looked for after many
-_NEARLY = 0.9  # of all labellings, that reading the rest as the first were read may come to
+_NEARLY = 0.95  # of all labellings, that reading the rest as the first were read may come to
+_FAR = 1.25  # of them, that it may come to as long as enough are left for the rest, one at a time
+_EACH = 12  # for each class of a record
 _WHOLE = 0.9  # of a class count, told by one query, than which none is looked for that tells more
 _LOOKED = 16  # answers that show how they are rounded
 _LIKED = 8  # failures that one success makes up for
@@ -384,8 +386,7 @@ class Reader:
     def _best(self, window: Hypotheses) -> tuple[Hypotheses, QueryPlan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
         game = self.knowledge.game
-        if game.calls > game.limit / 2 and not game.remembers and self._expected() > _NEARLY * game.limit:
-            # What is left is enough to ask about one record at a time.
+        if self._late():
             self.vain = _VAIN
             return window, None
         weak: tuple[Hypotheses, QueryPlan] | None = None
@@ -402,10 +403,13 @@ class Reader:
         self.vain += 1
         return window, None
 
-    def _expected(self) -> float:
-        """Return the labellings that all records take, if the rest take as many as those that were read."""
-        known, n, calls = self.knowledge.known.size, self.knowledge.game.n_records, self.knowledge.game.calls
-        return self.begun + (calls - self.begun) * n / max(1, known)
+    def _late(self) -> bool:
+        """Whether what is left of the labellings is for asking about one record at a time."""
+        game, n_open = self.knowledge.game, self.knowledge.open.size
+        left, known = game.limit - game.calls, max(1, game.n_records - n_open)
+        whole = self.begun + (game.calls - self.begun) * game.n_records / known  # if the rest take as many each
+        far = whole > _FAR * game.limit or left < _EACH * game.n_classes * n_open
+        return left < game.limit / 2 and whole > _NEARLY * game.limit and far and not game.remembers
 
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, QueryPlan] | None]:
         """Yield plans in the order of what they rest on: nothing but the window, or a class count.

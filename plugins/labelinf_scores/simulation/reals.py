@@ -86,7 +86,7 @@ def read_reals(
     before = game.calls
     drawn, among, ranks = False, list[CircleDesign](), False
     with contextlib.suppress(BudgetSpentError):  # too few simulations to plan with: nothing is asked
-        drawn = _drawn(game, forms, prior, rng)
+        drawn = is_noisy(game, rng.choice(prior, game.n_records), _spread(game, forms, rng))
         among, ranks = ([], False) if drawn else _designs(game, forms, prior, rng)
     quarter, rest = np.quantile(prior, [0.25, 0.75])
     near = 0.5 if ranks else (rest - quarter) / 100 if tolerance is None else tolerance
@@ -104,11 +104,6 @@ def read_reals(
         calls=game.calls - before,
         designs=tuple(dict.fromkeys(query.design for query in solver.queries)),
     )
-
-
-def _drawn(game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator) -> bool:
-    y, x = rng.choice(prior, game.n_records), _spread(game, forms, rng)
-    return is_noisy(game, y, x)
 
 
 def _spread(game: Simulator, forms: Sequence[Numbers], rng: np.random.Generator) -> Submission:

@@ -36,14 +36,15 @@ def read_run(
     """Return what the feature party saw, and the planted labels.
 
     ``canaries`` and ``known`` name CSV files with columns ``id`` and ``label``: what was planted, and what the feature
-    party knows. ``defended`` says that gradients are changed before they are released, or labels: then all passes are
-    read together.
+    party knows; one file has both, with 1 for the latter in a column ``known``. ``defended`` says that gradients are
+    changed before they are released, or labels: then all passes are read together.
 
     Raises:
         InputError: A file cannot be used as it is; the message says what is wrong and where.
     """
     arrays = _checked(run, read_arrays(run))
-    planted, shown = _column(canaries), _column(known) if known else {}
+    planted, shown = _columns(canaries)
+    shown |= _columns(known)[0] if known else {}
     if twice := planted.keys() & shown.keys():
         raise InputError(f"{known}: {len(twice)} of its ids are canaries too; whose label is known is none.")
     logits = arrays["gradients"].shape[1] if top == "none" else 0
@@ -52,7 +53,7 @@ def read_run(
     epochs, n, width = seen["gradients"].shape
     rows = {str(name): row for row, name in enumerate(seen["ids"][0].tolist())}
     targets, labels = _placed(canaries, planted, rows, classes)
-    shots = np.stack(_placed(str(known), shown, rows, classes))
+    shots = np.stack(_placed(known or canaries, shown, rows, classes))
     settings = SplitChannel(
         top=Side(top),
         label_features=label_features,
@@ -116,14 +117,16 @@ def _by_passes(run: str, arrays: Arrays, asked: set[str]) -> Arrays:
     return seen
 
 
-def _column(path: str) -> dict[str, str]:
+def _columns(path: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return labels by their ids: those that were planted, and those with 1 in a column ``known``."""
     columns = columns_of(path, "label", "record")
     if "id" not in columns:
         raise InputError(f"{path} has no column 'id'.")
-    found = dict(zip(columns["id"], columns["label"], strict=True))
-    if len(found) < len(columns["id"]) or not all(found.values()):
-        raise InputError(f"{path}: every id must stand there once, with a label.")
-    return found
+    marks = columns.get("known", ["0"] * len(columns["id"]))
+    if len({*columns["id"]}) < len(marks) or not all(columns["label"]) or not {"0"} <= {*marks} <= {"0", "1"}:
+        raise InputError(f"{path}: every id must stand there once, with a label; 'known' must hold 1, or 0 if planted.")
+    rows = [*zip(columns["id"], columns["label"], marks, strict=True)]
+    return {name: label for name, label, mark in rows if mark == "0"}, {n: k for n, k, mark in rows if mark == "1"}
 
 
 def _classes(run: str, arrays: Arrays, logits: int, said: set[str]) -> list[str]:

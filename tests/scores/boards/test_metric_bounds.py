@@ -22,8 +22,10 @@ from labelinf_scores.boards import metrics
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
+from labelinf_scores.metrics.readings.counts import ConfusionMetric, Precision
 from labelinf_scores.metrics.readings.two_values import noise
 from labelinf_scores.metrics.shipped import is_closed
+from labelinf_scores.metrics.tried import crooked
 
 BUILDER = Builder(Host.load())
 N, P = 5, 2
@@ -34,6 +36,27 @@ QUERIES = [np.array(x, dtype=float) for x in itertools.product((0.0, 1.0), repea
 def metric(name: str) -> ScoredMetric:
     found: ScoredMetric = BUILDER.build(Kind.METRIC, name, "test")
     return found
+
+
+@pytest.mark.parametrize("name", ["error", "f2", "precision", "jaccard", "cohen-kappa", "mcc", "lift-at-k(k=4)"])
+def test_the_largest_step_of_all_sets_is_found_among_those_of_three(name: str) -> None:
+    """A million labels have a million sizes of sets, and each takes fractions."""
+    scored = metric(name)
+    assert isinstance(scored, ConfusionMetric)
+    for n, p in itertools.combinations((14, 11, 8, 5, 2, 1), 2):
+        totals = Totals.binary(n_records=n, n_positive=p)
+        assert scored.enough(totals) == max(float(scored.step(s, totals, largest=True) / 2) for s in range(1, n))
+
+
+def test_a_metric_that_names_other_sets_is_crooked() -> None:
+    """Precision is steepest for one record alone."""
+
+    class Elsewhere(Precision):
+        def steepest(self, totals: Totals) -> tuple[int, ...]:
+            return (2,)
+
+    assert crooked(Elsewhere()) == "its largest step is none of those it names: 1 of 13 are positive"
+    assert not crooked(Precision())
 
 
 def score(scored: ScoredMetric, labels: np.ndarray, query: np.ndarray) -> float:

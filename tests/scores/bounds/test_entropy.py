@@ -228,7 +228,7 @@ def test_what_a_coarse_grid_and_a_coarse_sum_add_is_part_of_the_signal(
     span, rounded_off = magnified * LogLoss().span(0.01), 0.25 + magnified * threat.facts.error
     assert threat.facts.error > 1e-4
     bits = gaussian_bits(
-        spread=span / (2 * math.sqrt(averaged)) + rounded_off,
+        spread=math.sqrt(2) * span / (2 * math.sqrt(averaged)) + rounded_off,  # of labels in random order
         span=span + 2 * rounded_off,
         std=0.5,
         queries=3,
@@ -312,11 +312,10 @@ def test_one_answer_reaches_the_chance_of_all_labels_and_stays_within_the_line_o
 
 
 def test_one_rounded_answer_tells_which_of_two_groups_is_which(make_threat: Threat) -> None:
-    """Class counts that are known leave two orders of two groups: no more than one query is needed."""
+    """Class counts that are known leave two orders of two groups, and may leave one: no query is said to be needed."""
     threat = make_threat(n_records=4, clip=0.3, groups=((2, 2),), defences=(RoundScore(decimals=0),))
     assert answer_bits(threat) == 1
-    (needed,) = [line for line in Counting().evaluate(threat) if line.quantity == "queries"]
-    assert needed.value <= 1
+    assert not [line for line in Counting().evaluate(threat) if line.quantity == "queries"]
 
 
 @pytest.mark.parametrize("arithmetic", ["bfloat16", "float16"])

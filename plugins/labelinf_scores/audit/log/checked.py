@@ -28,8 +28,6 @@ class LogCheck:
             scores=asked.needed("scores", "which CSV file has the columns submission and score"),
             labels=asked.table or None,
             column=asked.column,
-            positive="",
-            id_column="id",
             metric_names=(asked.needed("metric", "which metric the scores are, such as roc-auc"),),
             progress=asked.progress,
         )

@@ -13,6 +13,7 @@ that have no label were not scored.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import unicodedata
@@ -27,11 +28,13 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular
 from labelinf_data.encode import is_number
 from labelinf_data.table import columns_of, read_rows, usage_column
+from labelinf_scores.game.solution import again
 
 __all__ = [
     "Labels",
     "Submission",
     "decimals_of",
+    "ids_of",
     "labels_of",
     "natural",
     "read_labels",
@@ -41,6 +44,7 @@ __all__ = [
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,40})?|\.\d{1,40})(e[+-]?\d{1,3})?", re.IGNORECASE)
 _USUAL = ("label", "labels", "target", "y", "class")
+_NO_IDS = (*_USUAL, "usage")
 _FEWEST = 2  # classes
 
 Cells = tuple[str, ...]  #: of one record: a prediction, or one for every class
@@ -164,6 +168,19 @@ def submissions_of(predictions: Mapping[str, np.ndarray], scores: Sequence[objec
     )
 
 
+def ids_of(labels: str, column: str, id_column: str, submissions: str) -> str:
+    """Return what the column of ids is called: as asked for, or else the only other one that both tables have."""
+    own = read_rows(labels)[0][1]
+    if len(own) > 1 and id_column.lower() not in map(str.lower, own):
+        for file in sorted(Path(submissions).glob("*.csv")) or [Path(submissions)]:
+            with contextlib.suppress(InputError):  # what has no score may be anything
+                sent = read_rows(str(file))[0][1]
+                shared = [name for name in own if name in sent and name != column and name.lower() not in _NO_IDS]
+                if len(sent) > 1 and len(shared) == 1:
+                    return shared[0]
+    return id_column
+
+
 def read_labels(path: str, column: str, id_column: str, positive: str) -> Labels:
     """Return the labels and the names of their classes.
 
@@ -220,7 +237,8 @@ def _table(path: str, id_column: str) -> _Table:
     has_ids, n_rows = id_column in columns, len(next(iter(columns.values())))
     ids = columns.pop(id_column, [str(row) for row in range(n_rows)])
     if len(set(ids)) != len(ids):
-        raise InputError(f"{path}: column {id_column!r} has the same id twice.")
+        row, _ = read_rows(path)[1 + (again(ids) or 0)]
+        raise InputError(f"{path}: column {id_column!r} has the same id twice, or none: row {row}.")
     if not columns:
         raise InputError(f"{path} needs a column beside the ids.")
     return _Table(path=path, has_ids=has_ids, ids=ids, columns=columns)
@@ -258,17 +276,11 @@ def _predictions(place: str, id_column: str, order: list[str]) -> dict[str, _Pre
         if stem in wanted and stem in found:
             raise InputError(f"{place} holds submission {stem!r} twice, as .csv and as .npy; which one was scored?")
         if stem in wanted:
-            found[stem] = _read(file, id_column)
+            own = None if file.suffix.lower() == ".npy" else _table(str(file), id_column)
+            found[stem] = own.predictions(list(own.columns)) if own else _numbered(_array(file))
     if not files:
         raise InputError(f"{place} holds no .csv and no .npy file; it needs one per submission.")
     return found
-
-
-def _read(file: Path, id_column: str) -> _Predictions:
-    if file.suffix.lower() == ".npy":
-        return _numbered(_array(file))
-    table = _table(str(file), id_column)
-    return table.predictions(list(table.columns))
 
 
 def _array(path: Path) -> np.ndarray:
@@ -317,15 +329,11 @@ def _score_column(table: _Table, name_column: str, wanted: str) -> str:
             f"{table.path} needs the columns {name_column!r} and {wanted or 'score'!r}; it has "
             f"{', '.join(table.columns)}. Name them with --submission-column and --score-column."
         )
-    if wanted or "score" in table.columns:
-        if (wanted or "score") in table.columns:
-            return wanted or "score"
-    else:
-        numbers = [
-            name for name, cells in table.columns.items() if all(_NUMBER.fullmatch(text) for text in cells if text)
-        ]
-        if len(numbers) == 1:
-            return numbers[0]
+    if (wanted or "score") in table.columns:
+        return wanted or "score"
+    numbers = [name for name, cells in table.columns.items() if all(_NUMBER.fullmatch(text) for text in cells if text)]
+    if not wanted and len(numbers) == 1:
+        return numbers[0]
     raise InputError(f"{table.path}: name the column of scores with --score-column; it has {', '.join(table.columns)}.")
 
 

@@ -20,7 +20,7 @@ from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Known, determine
-from labelinf_scores.audit.log.files import Labels, Submission, read_labels, read_submissions
+from labelinf_scores.audit.log.files import Labels, Submission, ids_of, read_labels, read_submissions
 from labelinf_scores.audit.log.given import Given, given_away
 from labelinf_scores.audit.log.guess import VoteGuess, guess
 from labelinf_scores.audit.log.likely import Likely, likely, replayed
@@ -96,9 +96,9 @@ def report(
     *,
     scores: str,
     labels: str | None,
-    column: str,
-    positive: str,
-    id_column: str,
+    column: str = "",
+    positive: str = "",
+    id_column: str = "id",
     metric_names: Sequence[str],
     without_labels: bool = False,
     name_column: str = "submission",
@@ -116,6 +116,7 @@ def report(
     """
     _no_odd_mixture(scorer, metric_names, score_columns, labelled=labels is not None and not without_labels)
     progress("reading", 4)
+    id_column = ids_of(labels, column, id_column, submissions) if labels else id_column
     truth = read_labels(labels, column, id_column, positive) if labels else None
     pairs = itertools.zip_longest(metric_names or [""], score_columns, fillvalue="")
     entries = [(name, read_submissions(submissions, scores, id_column, name_column, scored)) for name, scored in pairs]

@@ -96,7 +96,8 @@ def _designed(predictions: Sequence[Floats]) -> list[int]:
     chance = np.minimum(1.0, 1 / np.sqrt(2 * math.pi * spread))
     left, found = np.argsort(-balanced.sum(axis=1), kind="stable").tolist(), []
     while sets := [_set(balanced, first, left) for first in left]:
-        luck = [_luck(len(at), chance[np.ix_(rows, rows)]) for rows in sets]
+        pairs = [(math.comb(len(rows), 2), float(chance[np.ix_(rows, rows)].max())) for rows in sets]
+        luck = [math.comb(len(at), len(rows)) * most**many for rows, (many, most) in zip(sets, pairs, strict=True)]
         if min(luck) > _ALARM:
             break
         found += sets[int(np.argmin(luck))]
@@ -111,9 +112,3 @@ def _set(balanced: NDArray[np.bool_], first: int, left: Sequence[int]) -> list[i
         if row != first and balanced[row, rows].all():
             rows.append(row)
     return rows
-
-
-def _luck(m: int, chance: Floats) -> float:
-    """Return the most probable that some of ``m`` rows are all balanced by luck, from the chance of every pair."""
-    k = len(chance)
-    return math.comb(m, k) * float(chance.max()) ** (k * (k - 1) // 2)

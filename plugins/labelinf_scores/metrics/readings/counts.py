@@ -11,6 +11,7 @@ from __future__ import annotations
 import abc
 import bisect
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -118,7 +119,12 @@ class ConfusionMetric(ScoredMetric):
         """
         if not self.steps_at_ends:
             return float("inf")
-        return max(float(self.step(s, totals, largest=True) / 2) for s in range(1, totals.n_records))
+        sizes = (s for s in self.steepest(totals) if 0 < s < totals.n_records)
+        return max(float(self.step(s, totals, largest=True) / 2) for s in sizes)
+
+    def steepest(self, totals: Totals) -> Iterable[int]:
+        """Return sizes of sets, one of which has the largest step: 1, N - 1 or P; checked by rule."""
+        return 1, totals.n_positive, totals.n_records - 1
 
     def on_few(self, n_records: int) -> ConfusionMetric:
         """Return the metric that this one is tried as on a few records."""

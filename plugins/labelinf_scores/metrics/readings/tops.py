@@ -10,6 +10,7 @@ the list up, evenly; beyond k the score is the precision of the ones. So all tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import ClassVar
 
@@ -50,6 +51,10 @@ class PrecisionAtK(ConfusionMetric):
         """Return the positives above rank k, and the share of those tied across it, over k."""
         weights, unit = _rooms(predictions, self.k)
         return float((labels * weights).sum() / (min(self.k, labels.size) * unit))
+
+    def steepest(self, totals: Totals) -> Iterable[int]:
+        """Return k, and what there is where no set has so many."""
+        return min(self.k, totals.n_records - 1), 1
 
     def on_few(self, n_records: int) -> PrecisionAtK:
         """Return it with a k of half the records: a list that holds all of them tells nothing."""
