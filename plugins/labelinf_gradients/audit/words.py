@@ -151,10 +151,8 @@ def _control_lines(found: ClientAudit) -> list[str]:
         f"{control.own} of {n} of the records' own classes"
     ]
     if control.epsilon:
-        lines += [
-            f"             so an update has no label-DP of epsilon {control.epsilon:.2f}, delta {DELTA:g}, and several "
-            "rounds have none either; how much more they tell is not audited"
-        ]
+        refuted = f"epsilon {control.epsilon:.2f}, delta {DELTA:g}"
+        lines.append(f"             so an update has no label-DP of {refuted}, nor have several together")
     if control.by_records:
         whatever = "whatever their labels" if control.by_labels else "and labels alone do not come out"
         lines.append(f"             so records give their classes away, {whatever}: features have to be hidden too")
