@@ -4,13 +4,13 @@ Usage::
 
     python benchmarks/tokens.py                # needs PyTorch; V = 50 257, d = 256, T = 128, 4 layers; a minute
 
-Tokens are drawn uniformly, or by Zipf's law (exponent 1.3) so that many repeat. A row says whether the set is right, of
-how many of its tokens the count is known and whether all are within their intervals, whether the states came out,
-the processor time of the attack alone, and the most memory that the process had until then, the model's own included.
+Tokens are all distinct, or drawn by Zipf's law (exponent 1.3) so that many repeat; so many places have a label. A row
+says whether the set is right, of how many of its tokens the count is known and whether all are within their intervals,
+whether the states came out, the processor time of the attack alone, and the most memory of the process until then.
 
 The last line is the subspace test of DAGER (Petrov et al., NeurIPS 2024) in kind, on a text of distinct tokens: which
 embedding lies in the span of the first attention's gradient, place by place. It tells the order, which a head does not.
-Batches of texts are its second step, and that of its successors (SOMP, TIGER, 2026): not played.
+Batches of texts are its second step, through the second attention, and that of SOMP and TIGER (2026): not played.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from torch import nn
 from labelinf_gradients.batches.tokens import token_labels
 
 _VOCABULARY, _WIDTH, _PLACES, _LAYERS = 50_257, 256, 128, 4
+_HEADS = ("no bias", "bias", "tied")
 
 
 class Causal(nn.Module):
@@ -48,30 +49,26 @@ class Causal(nn.Module):
         return self.head(self.body(self.embed(tokens) + self.place, mask=mask, is_causal=True))
 
 
-def row(texts: int, kind: str, law: str) -> str:
+def row(texts: int, kind: str, law: str, places: int) -> str:
     torch.manual_seed(0)
     rng, model = np.random.default_rng(0), Causal(bias=kind == "bias", tied=kind == "tied")
     shape = (texts, _PLACES + 1)
-    drawn = rng.zipf(1.3, shape) % _VOCABULARY if law == "Zipf" else rng.integers(_VOCABULARY, size=shape)
+    drawn = rng.zipf(1.3, shape) % _VOCABULARY if law == "Zipf" else rng.choice(_VOCABULARY, shape, replace=False)
     tokens = torch.from_numpy(drawn)
-    loss = nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
+    logits, labels = model(tokens[:, :-1]).flatten(0, 1)[:places], tokens[:, 1:].flatten()[:places]
+    loss = nn.functional.cross_entropy(logits, labels)
     parts = [part.numpy() for part in torch.autograd.grad(loss, list(model.head.parameters()))]
-    truth, counts = np.unique(drawn[:, 1:], return_counts=True)
+    truth, counts = np.unique(labels.numpy(), return_counts=True)
+    weights, bias = model.head.weight.detach().numpy(), parts[1] if kind == "bias" else None
     begun = time.process_time()
-    found = token_labels(
-        parts[0],
-        model.head.weight.detach().numpy(),
-        bias_gradient=parts[1] if kind == "bias" else None,
-        places=texts * _PLACES,
-        tied=kind == "tied",
-    )
+    found = token_labels(parts[0], weights, bias_gradient=bias, places=places, tied=kind == "tied")
     spent, memory = time.process_time() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     same = np.array_equal(found.tokens, truth)
     within = same and bool(((found.least <= counts) & ((counts <= found.most) | (found.most == 0))).all())
     told = f"{int((found.least == found.most).sum())} of {len(truth)}" if within else "FALSE"
     right = "exact" if same else f"{len(np.intersect1d(truth, found.tokens))} of {len(truth)}, {len(found.tokens)} told"
-    states = "yes" if found.states is not None else "no"
-    return f"| {texts} | {kind} | {law} | {right} | {told if same else '-'} | {states} | {spent:.1f} | {memory:.1f} |"
+    cells = texts, places, kind, law, right, told if same else "-", "no" if found.states is None else "yes"
+    return "".join(f"| {cell} " for cell in cells) + f"| {spent:.1f} | {memory:.1f} |"
 
 
 def dager() -> str:
@@ -94,9 +91,10 @@ def dager() -> str:
 
 
 def main() -> int:
-    print("| texts | head | tokens | set | counts known | states | CPU s | GiB |\n" + "|---" * 8 + "|")
-    for texts, kind, law in itertools.product((1, 4), ("no bias", "bias", "tied"), ("uniform", "Zipf")):
-        print(row(texts, kind, law), flush=True)
+    print("| texts | places | head | tokens | set | counts known | states | CPU s | GiB |\n" + "|---" * 9 + "|")
+    games = [(n, *game, n * _PLACES) for n in (1, 4) for game in itertools.product(_HEADS, ("distinct", "Zipf"))]
+    for game in [*games, *((2, "no bias", "distinct", places) for places in (192, 240, 252, 253, 254, 255, 256))]:
+        print(row(*game), flush=True)
     print(dager())
     return 0
 

@@ -31,12 +31,13 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import rel_entr
 
-__all__ = ["bayes_public", "gaussian", "gaussian_overlap", "laplace", "laplace_overlap"]
+__all__ = ["bayes_public", "gaussian", "gaussian_overlap", "gaussian_shared", "laplace", "laplace_overlap"]
 
 _NORMAL = NormalDist()
 _POINTS = 4001
 _SPAN = 9.0
 _FAR = 700.0  #: exponents beyond it are no floats
+_MOST_LAWS = 10**300  #: of which a share is a float
 _ROOT = 4e-12  #: what a root may be off by, twice
 
 
@@ -97,6 +98,20 @@ def gaussian_overlap(mu: float, blind: float, batch: int) -> float:
     """
     near = _NORMAL.cdf(_NORMAL.inv_cdf(blind) + batch * mu) if blind < 1 else 1.0
     return min(near, _informed(batch * mu**2 / 2, blind))
+
+
+def gaussian_shared(mu: float, laws: int) -> float:
+    """Return the least mass that so many laws have in common, all within ``mu`` of the noise alone.
+
+    The least of their densities is that of law k on a set A_k, and these sets have reference probabilities q_k of sum
+    1. Law k gives A_k at least ``Phi(Phi^-1(q_k) - mu)``, which is convex: the sum is least where all q_k are equal.
+
+    Example:
+        >>> [round(gaussian_shared(mu, 2), 3) for mu in (0, 0.5, 2)]
+        [1.0, 0.617, 0.046]
+    """
+    share = 1 / laws if laws < _MOST_LAWS else 0.0
+    return laws * _NORMAL.cdf(_NORMAL.inv_cdf(share) - mu) if 0 < share < 1 else float(laws == 1)
 
 
 def laplace_overlap(epsilon: float, blind: float, batch: int) -> float:

@@ -1,11 +1,11 @@
 r"""What it is worth that samples come from a finite data set: whoever knows the other labels knows what is left.
 
 Ceilings take labels to be drawn from the class shares. In a game they are drawn without replacement, and class counts
-are public. The most that an adversary can know besides is every label but those of the batch he asks about and of the
-``spare`` records that might have been in its place: then the batch comes from ``R = spare + batch`` records, of which
-he knows the counts, themselves a random sample of the whole. Both proofs about a batch hold whatever the law of its
-labels (:mod:`labelinf_gradients.certificates`), ``b`` being the mean overlap of the best blind guess under that law,
-and are concave in it; so what is reached on average is what the mean of ``b`` allows.
+are public. The most that an adversary can know besides is every label but those of the batch he asks about, of the
+``spare`` records that might have been in its place, and of those others whose releases tell nothing: then the batch
+comes from so many records, of which he knows the counts, themselves a random sample of the whole. Both proofs about a
+batch hold for labels drawn without replacement (:mod:`labelinf_gradients.certificates`), ``b`` being the mean overlap
+of the best blind guess, and are concave in it; so what is reached on average is what the mean of ``b`` allows.
 
 That mean is bounded by exact probabilities, any number of classes: the best guess given the counts m is the sum of the
 ``batch`` largest ``P(count_k >= j | m)``, which is ``batch t + sum (P - t)+`` at most, for every t that is fixed
@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-__all__ = ["best_overlap", "counts_bits", "shares_moved"]
+__all__ = ["at_least", "best_overlap", "counts_bits", "shares_moved"]
 
 _WIDE = 12  # standard deviations of counts that are looked at; the others have a chance of e**-72
 _SLACK = 1e-9  # for logarithms of factorials in doubles, and those chances; more, the larger these are
 _LARGE = 1e5  # records
+_LEVELS = (0.0, 1e-6, 1e-3, 0.02, 0.1, 0.3, 0.6)  # quantiles of many; what is worst holds up to the next
 
 
 @functools.lru_cache(maxsize=256)
@@ -80,6 +81,21 @@ def counts_bits(prior: tuple[float, ...], n_records: int) -> float:
     shares = counts[counts > 0] / n_records
     log = gammaln(n_records + 1) - gammaln(counts + 1).sum() + counts[counts > 0] @ np.log(shares)
     return max(0.0, -float(log) / math.log(2))
+
+
+def at_least(n: int, chance: float) -> list[tuple[int, float]]:
+    """Return numbers out of n, each happening with ``chance``, and weights: what falls in them is on average no more.
+
+    Exact of few; of many each number stands for all from one quantile to the next.
+    """
+    inside = np.arange(n + 1, dtype=np.float64)
+    if not 0 < chance < 1:
+        return [(round(n * chance), 1.0)]
+    logs = _choose(np.float64(n), inside) + inside * math.log(chance) + (n - inside) * math.log1p(-chance)
+    below = np.minimum(1.0, np.exp(logs).cumsum())
+    levels = np.array(_LEVELS) if n > len(_LEVELS) else np.append(0.0, below[:-1])
+    numbers = np.arange(n + 1) if n <= len(_LEVELS) else below.searchsorted(levels)
+    return [(int(number), float(weight)) for number, weight in zip(numbers, np.diff(levels, append=1.0), strict=True)]
 
 
 def _slack(n_records: int) -> float:

@@ -6,17 +6,19 @@ import collections
 import itertools
 import math
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import attrs
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_gradients.bounds.certificates import GradientCertificate
-from labelinf_gradients.defences.clipping import ClippedLaplace
+from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace
 from labelinf_gradients.defences.conduct import Mixup
-from labelinf_gradients.finite_pool import best_overlap, counts_bits, shares_moved
+from labelinf_gradients.finite_pool import at_least, best_overlap, counts_bits, shares_moved
 from labelinf_gradients.game.channel import GradientChannel
 
 
@@ -110,7 +112,43 @@ def test_a_batch_is_allowed_for_as_well_and_no_data_set_without_an_end() -> None
     assert endless.allowance == 0
     assert ceiling.accuracy == endless.accuracy
     assert blind <= ceiling.reached <= 1.1 * blind
-    assert endless.exact <= ceiling.exact <= ceiling.accuracy
+    assert endless.exact <= ceiling.exact <= ceiling.reached
+
+
+def test_of_one_sample_all_labels_are_its_label_and_what_is_printed_is_what_is_reached() -> None:
+    """`labels <= 87.4 %`, `all <= 69.2 %` and `label accuracy, any attack: 69.2 %` stood on one page."""
+    data = LabelSet(
+        labels=np.arange(30) % 2,
+        class_names=("a", "b"),
+        title="made",
+        provenance="made",
+        features=np.random.default_rng(0).random((30, 2)),
+    )
+    channel = GradientChannel(samples=1, auxiliary=13)
+    threat = channel.threat(Setting(data=data, defences=(ClippedGaussian(multiplier=2),)))
+    (ceiling,) = GradientCertificate().ceilings(threat)
+    (line,) = GradientCertificate().evaluate(threat)
+    left, drawn = np.arange(16), NormalDist()
+    weights = np.array([math.comb(15, ones) ** 2 / math.comb(30, 15) for ones in left])  # of what is left of 15 others
+
+    def bayes(share: float) -> float:
+        cut = math.log((1 - share) / share)  # means half a deviation to either side
+        return share * drawn.cdf(0.5 - cut) + (1 - share) * drawn.cdf(0.5 + cut)
+
+    found = weights @ [1.0 if ones in (0, 15) else bayes(ones / 15) for ones in left]
+
+    assert found == pytest.approx(0.7035, abs=1e-4)
+    assert ceiling.accuracy < found < ceiling.exact == ceiling.reached == line.value
+
+
+@pytest.mark.parametrize(("n", "chance"), [(0, 0.3), (1, 0.6), (7, 0.4), (500, 0.4), (2000, 0.99), (9, 1.0), (9, 0.0)])
+def test_numbers_that_are_counted_on_happen_no_less_often(n: int, chance: float) -> None:
+    """Of every threshold: what is counted on is below it no less often than what happens."""
+    counted = np.zeros(n + 1)
+    for number, weight in at_least(n, chance):
+        counted[number] += weight
+    assert counted.sum() == pytest.approx(1)
+    assert (counted.cumsum() >= binom.cdf(np.arange(n + 1), n, chance) - 1e-9).all()
 
 
 def test_the_slack_is_more_than_doubles_lose_in_a_large_pool() -> None:

@@ -29,10 +29,6 @@ def _lacks(threat: GradientThreat) -> str:
     return one_sample_each(threat)
 
 
-def _only_noisy(threat: GradientThreat) -> bool:
-    return 0 < threat.noise_std < math.inf and not threat.altered and threat.steps == 1 and math.isinf(threat.clip)
-
-
 def _answer(
     labels: NDArray[np.float64], inputs: NDArray[np.float64] | None, threat: GradientThreat, note: str = ""
 ) -> GradientGuess:
@@ -56,7 +52,8 @@ class InputRecursion(GradientAttack):
         """It needs all layers' gradients of single samples, whole or in noise."""
         if self.as_printed:
             return _lacks(threat) or ("" if threat.clean else "needs unaltered gradients")
-        return _lacks(threat) or ("" if threat.clean or _only_noisy(threat) else "needs gradients that are whole")
+        whole = math.isfinite(threat.noise_std) and not threat.altered and threat.steps == 1 and math.isinf(threat.clip)
+        return _lacks(threat) or ("" if whole else "needs gradients that are whole")
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Rebuild every release of a fully connected network; elsewhere take the label only."""

@@ -2,8 +2,8 @@ r"""The smallest change of a client that is proved to help, put around its own c
 
 Whatever a client sends about some records, clipped *as a whole* to norm S, moves noise of deviation ``m S`` by at most
 S from the noise alone, which says nothing of them: how it came about, by one gradient or many local steps, does not
-matter (labelinf theory, certificates: Gaussian). So the share of labels that any attack has right of one update is at
-most ``c(blind guess)`` at ``mu = 1 / m``; of what n clients send together, at ``mu = sqrt(n) / m``.
+matter (labelinf theory, certificates: Gaussian). That is one more defence to the bound of all others
+(:mod:`labelinf_gradients.bounds.certificates`), of what n clients send together one with ``sqrt(n)`` times the clip.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_gradients import certificates
+from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian
+from labelinf_gradients.game.effects import Batched, GaussianNoise, NoiseAdded, NormClipped
 from labelinf_gradients.game.gradient import ActiveGradientDefence, GradientThreat
 
 __all__ = ["Sends", "Tried", "allowed", "behind", "flat", "released", "smallest_multiplier", "usual_norm"]
@@ -70,17 +71,20 @@ def released(stage: ActiveGradientDefence, update: Mapping[str, NDArray[np.float
 
 
 def allowed(multiplier: float, threat: GradientThreat, clients: int) -> float:
-    """Return the largest share of labels that any attack has right on average.
+    """Return the largest share of labels that any attack has right on average, whoever knows the class counts.
 
     Args:
         multiplier: Standard deviation of every client's noise over its clipping norm.
-        threat: Of labels and how many are behind what is seen: ``threat.batch``, of all clients together.
+        threat: Of labels: how many updates tell of, of how many in all, and how many are behind what is seen:
+            ``threat.batch``, of all clients together.
         clients: How many add noise, each its own.
     """
-    mu = math.sqrt(clients) / multiplier
-    if threat.batch == 1:
-        return min(1.0, certificates.gaussian(mu, threat.prior))
-    return certificates.gaussian_overlap(mu, threat.baseline, 1)
+    std = multiplier / math.sqrt(clients)
+    noise = NoiseAdded(std=std, of_sum=True, step=2**-20, proof=GaussianNoise(std=std, whole=True))
+    population = threat.population or threat.n_records
+    effects = (Batched(size=threat.batch), NormClipped(norm=1.0), noise)
+    seen = attrs.evolve(threat, population=population, own_effects=(), effects=effects)
+    return min((item.reached for item in GradientCertificate().ceilings(seen)), default=1.0)
 
 
 def smallest_multiplier(threat: GradientThreat, gain: float, clients: int = 1) -> float:
@@ -97,7 +101,7 @@ def smallest_multiplier(threat: GradientThreat, gain: float, clients: int = 1) -
     target = threat.baseline + gain
     if target >= 1 or allowed(high, threat, clients) > target:
         return math.inf
-    for _ in range(40):
+    for _ in range(24):
         middle = math.sqrt(low * high)
         low, high = (low, middle) if allowed(middle, threat, clients) <= target else (middle, high)
     return math.ceil(high * 1000) / 1000

@@ -208,11 +208,13 @@ def audit_client(
         given = rng.integers(data.n_classes, size=private.shape)
         again = game.oracle(threat, game.sent(given))
         found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
-    multiplier = smallest_multiplier(threat, gain, clients)
+    # Whoever counts labels knows the adversary's own, and sees an update about each of the others.
+    everybody = attrs.evolve(threat, n_records=len(others), population=data.n_records, features_public=False)
+    multiplier = smallest_multiplier(everybody, gain, clients)
     found = attrs.evolve(found, tells_more=client.tells_more, new=True in client.new)
     shield = next(iter(client.shields)) if len(client.shields) == 1 and not client.tells_more else None
     if shield is not None:
-        allows = allowed(shield.multiplier, threat, clients)
+        allows = allowed(shield.multiplier, everybody, clients)
         enough = allows <= threat.baseline + gain
         return attrs.evolve(found, shield=shield, allows=allows, enough=enough)
     if math.isinf(multiplier):
@@ -224,7 +226,7 @@ def audit_client(
     defence = ClippedGaussian(norm=norm, multiplier=multiplier)
     tried = _tried(game, defence, size, builder, rng, lambda name: progress(f"behind the change, {name}", of))
     change = f"clipped-gaussian(norm={defence.norm:g}, multiplier={multiplier:g})"
-    return attrs.evolve(found, change=change, allows=allowed(multiplier, threat, clients), tried=tried)
+    return attrs.evolve(found, change=change, allows=allowed(multiplier, everybody, clients), tried=tried)
 
 
 def _counted(size: int) -> str:

@@ -51,8 +51,8 @@ def _stopped(found: ClientAudit) -> str:
     added = " by every client" if found.clients > 1 else ""
     proved = (
         f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the "
-        f"{found.counted}, of one update about each record (proved, for private features and labels drawn from the "
-        "class shares)"
+        f"{found.counted}, of one update about each record (proved, for private features and whoever knows the "
+        "class counts of as many records as here)"
     )
     if found.tried is None:
         return f"{proved}; no attack could be tried behind it"
@@ -85,7 +85,7 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
     return (
         f"{what}: any attack has at most {_up(found.allows)} of the {found.counted}, of one update about each record "
-        "(proved, for private features and labels drawn from the class shares, if all that ever leaves the client "
+        "(proved, for private features and whoever knows the class counts, if all that ever leaves the client "
         "comes out of it, as in this audit, each update is about its own records alone, and no private record was "
         f"looked at for its two numbers){more}"
     )
@@ -97,17 +97,13 @@ def _up(share: float) -> str:
 
 
 def _costs(found: ClientAudit) -> str:
-    if found.shield is not None and not found.refuted:
-        return (
-            f"noise of {found.shield.multiplier:g} times the norm on every entry; T updates about the same records "
-            "need sqrt(T) times that"
-        )
-    if found.tried is None or found.refuted:
+    if found.refuted or (found.shield is None and found.tried is None):
         return ""
-    return (
-        f"noise {found.tried.louder:.3g} times as long as the clipped update; T updates about the same records need "
-        "sqrt(T) times that"
-    )
+    if found.shield is not None:
+        noise = f"noise of {found.shield.multiplier:g} times the norm on every entry"
+    else:
+        noise = f"noise {found.tried.louder:.3g} times as long as the clipped update" if found.tried else ""
+    return f"{noise}; T updates about the same records need sqrt(T) times that"
 
 
 def _lines(found: ClientAudit) -> list[str]:
@@ -155,7 +151,8 @@ def _control_lines(found: ClientAudit) -> list[str]:
         f"{control.own} of {n} of the records' own classes"
     ]
     if control.epsilon:
-        lines.append(f"             so an update has no label-DP of epsilon {control.epsilon:.2f}, delta {DELTA:g}")
+        refuted = f"epsilon {control.epsilon:.2f}, delta {DELTA:g}"
+        lines.append(f"             so an update has no label-DP of {refuted}, nor have several together")
     if control.by_records:
         whatever = "whatever their labels" if control.by_labels else "and labels alone do not come out"
         lines.append(f"             so records give their classes away, {whatever}: features have to be hidden too")

@@ -88,7 +88,8 @@ class Subspace:
         q = self._scaled(classes, points)
         u = q / np.maximum(np.linalg.norm(q, axis=1, keepdims=True), 1e-300)
         coefficient = self.coefficients(classes, points)
-        return np.concatenate([u - (u @ self.left) @ self.left.T, _soft(coefficient)[:, None]], axis=1)
+        bent = 0.3 * np.tanh(coefficient - 1)  # the rank condition: far away it does not drown the others
+        return np.concatenate([u - (u @ self.left) @ self.left.T, bent[:, None]], axis=1)
 
     def coefficients(self, classes: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``q' U S^-1 r / B``, shape ``(k,)``: 1 for every sample of the batch."""
@@ -106,20 +107,12 @@ class Subspace:
         du -= np.einsum("cb,kbd->kcd", self.left, np.einsum("cb,kcd->kbd", self.left, du))
         scaled = points / self.values
         dc = np.einsum("kcd,kc->kd", dq, scaled @ self.left.T) + (q @ self.left) / self.values
-        dc *= (_soft_slope(self.coefficients(classes, points)) / self.batch)[:, None]
+        far = np.clip(self.coefficients(classes, points) - 1, -300, 300)
+        dc *= (0.3 / np.cosh(far) ** 2 / self.batch)[:, None]
         return np.concatenate([du, dc[:, None, :]], axis=1)
 
     def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         return softmax(points @ self.logits.T + self.offsets)
-
-
-def _soft(coefficient: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bend the rank condition so that far away it does not drown the others."""
-    return np.asarray(0.3 * np.tanh(coefficient - 1))
-
-
-def _soft_slope(coefficient: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(0.3 / np.cosh(np.clip(coefficient - 1, -300, 300)) ** 2)
 
 
 def descend(space: Subspace, classes: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:

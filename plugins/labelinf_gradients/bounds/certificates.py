@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import attrs
 
@@ -11,20 +10,17 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
-from labelinf_gradients.finite_pool import best_overlap, counts_bits, shares_moved
+from labelinf_gradients.finite_pool import at_least, best_overlap, counts_bits, shares_moved
 from labelinf_gradients.game.effects import NoiseProof
 from labelinf_gradients.game.gradient import GradientThreat, LabelFamily, Shared
-from labelinf_privacy import label_dp
 from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["GradientCertificate", "KnownFeatureBayes"]
 
-_HIDDEN_FEATURES = (
-    "{release}, features private, labels drawn independently from the class shares; where they are drawn from a finite "
-    "data set, to know all its other labels is worth more, and the alarm allows for it"
+_CONDITIONS = (
+    "{behind}, features private, labels drawn from the class shares: independently, or out of a data set in random "
+    "order, class counts and all labels that are not in play being known"
 )
-_ALONE = _HIDDEN_FEATURES.format(release="one sample per release")
-_TOGETHER = _HIDDEN_FEATURES.format(release="batches of {batch}, of which the overlap is counted")
 
 
 @attrs.frozen(kw_only=True)
@@ -39,22 +35,20 @@ class GradientCertificate(Bound):
         """Return one ceiling for every noise whose proof holds: samples with features that the adversary lacks."""
         if not isinstance(threat, GradientThreat) or threat.features_public:
             return ()
-        found = _of_batches(threat) if threat.batch > 1 else _of_samples(threat)
-        return tuple(item for item in found if item.accuracy < 1)
+        alone = threat.batch == 1  # local steps, or a cut in between, leave the grid of the noise on a sum
+        proofs = [item.noise.proof for item in threat.facts.proved if alone or (item.linear and threat.steps == 1)]
+        return tuple(item for item in (_of(proof, threat) for proof in proofs) if item.reached < 1 or item.exact < 1)
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Return one line per certificate, or one that says there is none."""
         if not isinstance(threat, GradientThreat):
             return ()
         lines = [
-            _line("label accuracy, any attack", item.accuracy, "see the statement", item.conditions, item.statement)
+            attrs.evolve(item.line("label accuracy, any attack", "see the statement"), value=item.reached)
             for item in self.ceilings(threat)
         ]
-        if math.isfinite(threat.label_epsilon) and _hidden(threat):
-            lines.append(_of_label_dp(threat))
-        if not lines:
-            return (_line("certificate: none", 1.0, "none", "any attack", "labelinf theory, certificates"),)
-        return tuple(lines)
+        none = Ceiling(accuracy=1.0, conditions="any attack", statement="labelinf theory, certificates")
+        return tuple(lines) or (none.line("certificate: none", "none"),)
 
 
 @attrs.frozen(kw_only=True)
@@ -90,65 +84,43 @@ class KnownFeatureBayes(Bound):
         )
 
 
-def _hidden(threat: GradientThreat) -> bool:
-    return threat.batch == 1 and not threat.features_public
+def _of(proof: NoiseProof, threat: GradientThreat) -> Ceiling:
+    """Return what a noise denies, whoever knows the class counts: the one way from a proof to what is printed.
 
-
-def _of_samples(threat: GradientThreat) -> Iterator[Ceiling]:
-    for proof in (item.noise.proof for item in threat.facts.proved):
-        accuracy, bits = proof.accuracy(threat.facts, threat.prior), _known_counts(threat)
-        moved = shares_moved(threat.prior, threat.population, n_left=threat.spare + 1) if threat.population else 0.0
-        yield Ceiling(
-            accuracy=accuracy,
-            statement=proof.statement,
-            conditions=_ALONE,
-            exact=_all_of_them(accuracy, threat.n_records, bits),
-            allowance=min(moved, _finite(threat, proof, accuracy)),
-            game=PerGame(share=accuracy, bits=bits),  # every release depends on its own sample alone
-        )
-
-
-def _of_batches(threat: GradientThreat) -> Iterator[Ceiling]:
-    """Yield what holds of sums of samples on the noise's grid: local steps or a cut in between leave it."""
-    for item in threat.facts.proved if threat.steps == 1 else ():
-        overlap = item.noise.proof.overlap(threat.facts, threat.baseline) if item.linear else 1.0
-        yield Ceiling(
-            accuracy=overlap,
-            statement="labelinf theory, certificates: batches",
-            conditions=_TOGETHER.format(batch=threat.batch),
-            exact=_all_of_them(overlap, threat.n_records // threat.batch, _known_counts(threat)),
-            allowance=_finite(threat, item.noise.proof, overlap),
-        )  # no line for one game: labels of a batch hang together
-
-
-def _finite(threat: GradientThreat, proof: NoiseProof, ceiling: float) -> float:
-    """Return how much more the proof allows where all labels of the data set but those that are left are known."""
-    if not threat.population:
-        return 0.0
-    left = min(threat.population, threat.spare + threat.batch)
-    blind = best_overlap(threat.prior, threat.population, n_left=left, batch=threat.batch)
-    return max(0.0, proof.overlap(threat.facts, blind) - ceiling)
-
-
-def _known_counts(threat: GradientThreat) -> float:
-    return counts_bits(threat.prior, threat.population) if threat.population else 0.0
-
-
-def _all_of_them(share: float, releases: int, bits: float) -> float:
-    """Return the chance of guessing all releases right, class counts of the data set known."""
-    if not share:
-        return 0.0
-    return min(share, math.exp2(min(0.0, releases * math.log2(share) + bits)))
-
-
-def _of_label_dp(threat: GradientThreat) -> BoundValue:
-    return _line(
-        f"label accuracy under label-DP, epsilon = {threat.label_epsilon:g}",
-        label_dp.pure_accuracy(threat.label_epsilon, threat.prior),
-        "max_j e^eps P_(1..j) / (j - 1 + e^eps)",
-        _ALONE,
-        "labelinf theory, certificates: label-DP",
+    Whoever recovers all labels has all of one release too, so that is no likelier than what is reached.
+    """
+    single, bits, allowance = threat.batch == 1, 0.0, 0.0
+    accuracy = proof.accuracy(threat.facts, threat.prior) if single else proof.overlap(threat.facts, threat.baseline)
+    if threat.population:
+        bits, allowance = counts_bits(threat.prior, threat.population), _known(threat, proof, accuracy)
+    all_of_them = math.log2(accuracy) * (threat.n_records // threat.batch) if accuracy else -math.inf
+    behind = "one sample per release" if single else f"batches of {threat.batch}, of which the overlap is counted"
+    return Ceiling(
+        accuracy=accuracy,
+        statement=proof.statement if single else "labelinf theory, certificates: batches",
+        conditions=_CONDITIONS.format(behind=behind),
+        exact=min(1.0, accuracy + allowance, math.exp2(min(0.0, all_of_them + bits))),
+        allowance=allowance,
+        game=PerGame(share=accuracy, bits=bits) if single else None,  # labels of a batch hang together
     )
+
+
+def _known(threat: GradientThreat, proof: NoiseProof, ceiling: float) -> float:
+    """Return how much more is reached by whoever knows the class counts, and all labels that are not in play.
+
+    Of the other releases some tell nothing (:meth:`NoiseProof.hides`); all labels behind the rest are taken as known.
+    """
+    labels = sum(share > 0 for share in threat.prior)
+    silent = proof.hides(threat.facts, math.comb(threat.batch + labels - 1, threat.batch))
+    allowance = 0.0
+    for others, chance in at_least(max(0, threat.n_records // threat.batch - 1), silent):
+        left = min(threat.population, threat.spare + threat.batch * (1 + others))
+        blind = best_overlap(threat.prior, threat.population, n_left=left, batch=threat.batch)
+        more = max(0.0, proof.overlap(threat.facts, blind) - ceiling)
+        if threat.batch == 1:
+            more = min(more, shares_moved(threat.prior, threat.population, n_left=left))
+        allowance += chance * more
+    return allowance
 
 
 def _one_last_layer_gradient(threat: GradientThreat) -> bool:
@@ -157,15 +129,3 @@ def _one_last_layer_gradient(threat: GradientThreat) -> bool:
     weights_only = threat.shared is Shared.LAST and not threat.bias_shared
     whole = math.isinf(threat.clip) and not threat.altered
     return threat.features_public and single and weights_only and whole
-
-
-def _line(title: str, value: float, formula: str, conditions: str, statement: str) -> BoundValue:
-    return BoundValue(
-        title=title,
-        direction=Direction.CEILING,
-        quantity="accuracy",
-        value=value,
-        formula=formula,
-        conditions=conditions,
-        statement=statement,
-    )

@@ -155,6 +155,10 @@ class NoiseProof:
         """Return the largest mean overlap with the labels of a batch, which is ``blind`` without a release."""
         return 1.0
 
+    def hides(self, facts: GradientFacts, labellings: int) -> float:
+        """Return how often a release is, in effect, drawn from a law of no label: the mass that all laws share."""
+        return 0.0
+
     def epsilon(self, facts: GradientFacts) -> float:
         """Return the epsilon of label-DP that one release has; infinity where it has none."""
         return math.inf
@@ -167,12 +171,14 @@ class GaussianNoise(NoiseProof):
     Attributes:
         std: Standard deviation on the sum.
         exposures: Releases that one sample takes part in; the proof covers all of them together.
+        whole: Whether the clip is of all that is sent together, and not of every sample.
     """
 
     statement: ClassVar[str] = "labelinf theory, certificates: Gaussian"
 
     std: float
     exposures: int = 1
+    whole: bool = False
 
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return ``Phi(Phi^-1(1/K) + mu)``, ``mu = sqrt(exposures) clip / std``, for equal shares."""
@@ -180,7 +186,16 @@ class GaussianNoise(NoiseProof):
 
     def overlap(self, facts: GradientFacts, blind: float) -> float:
         """Return what is left of a batch, see :func:`labelinf_gradients.certificates.gaussian_overlap`."""
-        return 1.0 if math.isinf(facts.clip) else certificates.gaussian_overlap(self._mu(facts), blind, facts.batch)
+        return 1.0 if math.isinf(facts.clip) else certificates.gaussian_overlap(self._mu(facts), blind, self._of(facts))
+
+    def hides(self, facts: GradientFacts, labellings: int) -> float:
+        """Return the mass that all laws share, see :func:`labelinf_gradients.certificates.gaussian_shared`."""
+        far = math.isinf(facts.clip)
+        return 0.0 if far else certificates.gaussian_shared(self._of(facts) * self._mu(facts), labellings)
+
+    def _of(self, facts: GradientFacts) -> int:
+        """Return how many clips a release is long at most."""
+        return 1 if self.whole else facts.batch
 
     def _mu(self, facts: GradientFacts) -> float:
         return math.sqrt(self.exposures) * facts.clip / self.std
@@ -213,6 +228,10 @@ class LaplaceNoise(NoiseProof):
         """Return what is left of a batch, see :func:`labelinf_gradients.certificates.laplace_overlap`."""
         fits = facts.clip_sum <= self.norm
         return certificates.laplace_overlap(self.privacy, blind, facts.batch) if fits else 1.0
+
+    def hides(self, facts: GradientFacts, labellings: int) -> float:
+        """Return ``e^(-B epsilon / 2)``: nothing is less probable, by more than that, than of the noise alone."""
+        return math.exp(-facts.batch * self.privacy / 2) if facts.clip_sum <= self.norm else 0.0
 
     def epsilon(self, facts: GradientFacts) -> float:
         """Return epsilon where samples are as short as it takes."""

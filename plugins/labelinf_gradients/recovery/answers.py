@@ -97,9 +97,9 @@ class Answers:
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
         self.proved[rows] = before.proved | other.proved
-        self._list(
-            rows, np.where(better[:, None, None], *_both(before.candidates, other.candidates)), problem, precision
-        )
+        first, second = before.candidates, other.candidates
+        orders = np.concatenate([second, first], axis=1), np.concatenate([first, second], axis=1)
+        self._list(rows, np.where(better[:, None, None], *orders), problem, precision)
 
     def doubt_class(self, rows: NDArray[np.bool_]) -> None:
         """Take back that the classes are known of ``rows`` where a label of other classes explains as much."""
@@ -179,8 +179,3 @@ def widened(candidates: NDArray[np.float64], width: int) -> NDArray[np.float64]:
     """Return the same candidates, NaN beyond the last, shape ``(n, width, 2)``."""
     missing = width - candidates.shape[1]
     return np.pad(candidates, ((0, 0), (0, missing), (0, 0)), constant_values=np.nan)
-
-
-def _both(one: NDArray[np.float64], two: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the second's columns before the first's, and the first's before the second's."""
-    return np.concatenate([two, one], axis=1), np.concatenate([one, two], axis=1)

@@ -12,6 +12,7 @@ Beside them the honest study: every entry noised, and what of the *label* is sti
 from __future__ import annotations
 
 import enum
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -77,6 +78,9 @@ class Ratios(enum.Enum):
     CLEAN = "clean"
     MIXED = "clean over noised"
     NOISED = "noised"
+
+
+_NOISED = ((Noised.ROW, Ratios.CLEAN), (Noised.ROW, Ratios.MIXED), (Noised.ALL, Ratios.NOISED))
 
 
 class NoiseLaw(enum.Enum):
@@ -259,10 +263,9 @@ def _exposed(honest: Sequence[tuple[float, ...]]) -> Picture:
 
 
 def _compared(readings: Sequence[Reading], honest: Sequence[tuple[float, ...]], samples: int) -> Iterator[Compared]:
-    nearest = {NoiseLaw.GAUSSIAN: Ratios.MIXED, NoiseLaw.LAPLACE: Ratios.CLEAN}
-    why = "nearest reading: a standard deviation, on the searched row only; ours is another network"
+    why = "the nearest readings, both for both laws: a standard deviation, on the searched row only; another network"
     cells = {reading[:4]: reading[4] for reading in readings}
-    for law, ratios in nearest.items():
+    for law, ratios in itertools.product(NoiseLaw, (Ratios.CLEAN, Ratios.MIXED)):
         own = cells[law.value, "standard deviation", Noised.ROW.value, ratios.value]
         for level, printed, (accuracy, loss) in zip(LEVELS, cells[law.value, *_PRINTED], own, strict=True):
             played = _played(f"swarms, {law.value} noise of {level:g} on one row, ratios {ratios.value}", samples, 2)
@@ -270,7 +273,7 @@ def _compared(readings: Sequence[Reading], honest: Sequence[tuple[float, ...]], 
                 Measured(value=100 * accuracy, unit="%", of="accuracy", played=played),
                 *((Measured(value=loss, of="L_s", played=played),) if math.isfinite(loss) else ()),
             )
-            quantity = f"{law.value}, {level:g}: accuracy and L_s"
+            quantity = f"{law.value}, {level:g}, ratios {ratios.value}: accuracy and L_s"
             yield Compared(quantity=quantity, paper=_cell(*printed), ours=ours, why=why)
     everywhere = cells["Gaussian", "standard deviation", Noised.ALL.value, Ratios.NOISED.value][-1][0]
     (same,) = (row for row in honest if math.isclose(row[0], LEVELS[-1] ** 2))
@@ -295,21 +298,13 @@ def _played(game: str, samples: int, seed: int) -> Origin:
 
 
 def _readings(study: Study) -> Iterator[Reading]:
-    yield ("Gaussian", *_PRINTED, tuple(zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)))
-    for unit, power in (("standard deviation", 1.0), ("variance", 0.5)):
-        for noised, ratios in (
-            (Noised.ROW, Ratios.CLEAN),
-            (Noised.ROW, Ratios.MIXED),
-            (Noised.ALL, Ratios.NOISED),
-        ):
+    powers = {"standard deviation": 1.0, "variance": 0.5}
+    for law, printed in ((NoiseLaw.GAUSSIAN, (PRINTED_ACCURACY, PRINTED_LOSS)), (NoiseLaw.LAPLACE, _LAPLACE)):
+        yield (law.value, *_PRINTED, tuple(zip(*printed, strict=True)))
+        for (unit, power), (noised, ratios) in itertools.product(powers.items(), _NOISED):
             rng = np.random.default_rng(2)
-            cells = tuple(paper_cell(study, level**power, noised, ratios, rng) for level in LEVELS)
-            yield ("Gaussian", unit, noised.value, ratios.value, cells)
-    yield ("Laplace", *_PRINTED, tuple(zip(*_LAPLACE, strict=True)))
-    for noised, ratios in ((Noised.ROW, Ratios.CLEAN), (Noised.ALL, Ratios.NOISED)):
-        rng = np.random.default_rng(2)
-        cells = tuple(paper_cell(study, level, noised, ratios, rng, NoiseLaw.LAPLACE) for level in LEVELS)
-        yield ("Laplace", "standard deviation", noised.value, ratios.value, cells)
+            cells = tuple(paper_cell(study, level**power, noised, ratios, rng, law) for level in LEVELS)
+            yield (law.value, unit, noised.value, ratios.value, cells)
 
 
 def _cell(accuracy: float, loss: float) -> str:
