@@ -261,10 +261,12 @@ def draw_split(groups: NDArray[np.intp], share: float, source: Words) -> NDArray
         source: Of the randomness.
     """
     sizes = np.bincount(groups)
-    order = _shuffled(sizes.size, source)
+    order, drawn = list(range(sizes.size)), uniform_below(np.arange(sizes.size, 1, -1, dtype=np.int64), source)
+    for last, chosen in zip(range(sizes.size - 1, 0, -1), drawn.tolist(), strict=True):
+        order[last], order[chosen] = order[chosen], order[last]
     wanted = max(1, round(exact(share) * groups.size))
     before = np.cumsum(sizes[order]) - sizes[order]
-    return np.isin(groups, order[before < wanted])
+    return np.isin(groups, np.array(order, dtype=np.intp)[before < wanted])
 
 
 def replaced(codes: NDArray[np.intp], classes: int, flip: float, source: Words) -> NDArray[np.intp]:
@@ -280,10 +282,3 @@ def replaced(codes: NDArray[np.intp], classes: int, flip: float, source: Words) 
     drawn = uniform_below(np.full(codes.size, share.denominator, dtype=np.int64), source)
     others = 1 + uniform_below(np.full(codes.size, classes - 1, dtype=np.int64), source)
     return np.where(drawn < share.numerator, (codes + others) % classes, codes)
-
-
-def _shuffled(n: int, source: Words) -> NDArray[np.intp]:
-    order, drawn = list(range(n)), uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)
-    for last, chosen in zip(range(n - 1, 0, -1), drawn.tolist(), strict=True):
-        order[last], order[chosen] = order[chosen], order[last]
-    return np.array(order, dtype=np.intp)

@@ -116,6 +116,8 @@ def parse(data: bytes, expected: Expected) -> ParsedSubmission:
         return found if isinstance(found, ParsedSubmission) else _canonical(*found, expected)
     except ParseError:
         raise
+    except SubmissionError as error:
+        raise ParseError(FileFault(str(error))) from None
     except Exception as error:  # a reader of files may raise anything, and none of it is told
         raise ParseError(FileFault.UNREADABLE) from error
 
@@ -137,8 +139,8 @@ def _read(data: bytes, expected: Expected) -> _Table | ParsedSubmission:
     if text.lstrip()[:1] in ("{", "["):
         return _json(text, expected)
     reader = stateless.cells_of(text)
-    header = [cell.strip() for cell in next(reader, [])]
-    return header, ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader if cells)
+    rows = ([cell.strip() for cell in cells] for cells in reader if cells)
+    return next(rows, []), ((reader.line_num, row) for row in rows)
 
 
 def _json(text: str, expected: Expected) -> _Table:
@@ -219,7 +221,7 @@ def _at_once(table: NDArray[Any], expected: Expected) -> ParsedSubmission | None
         values, at = np.unique(table, return_inverse=True)
         known = [codes.get(str(value), -1) for value in values.tolist()]
         return ParsedSubmission(rows=np.array(known, dtype=np.intp)[at.ravel()]) if min(known) >= 0 else None
-    numbers = table.astype(np.float64)
+    numbers = table.astype(np.float64, order="C")  # in which order rows are added up decides a last digit
     if expected.form.between is not None:
         return ParsedSubmission(rows=np.clip(numbers[:, 0], *expected.form.between) + 0.0)
     fit = numbers.min() >= 0 and numbers.max() <= 1 and (numbers.shape[1] == 1 or numbers.max(axis=1).all())

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.begin import rules_of
-from labelinf_guard.certificate.statement import Certificate, counted, points
+from labelinf_guard.certificate.statement import Certificate, counted, counts_said, points
 from labelinf_guard.ledger.book import Book
 from labelinf_guard.ledger.charge import MILLIBITS
 from labelinf_guard.metrics import GuardMetric
@@ -229,11 +229,10 @@ def _costs(
 
 def _assumptions(found: Certificate) -> tuple[str, ...]:
     terms = found.terms
-    knows = " and the class counts" if terms.counts_known else ", not the class counts"
-    unit = terms.group or "records"
     said = (
-        f"whoever attacks knows the true relation of labels and features{knows}; learning it is not counted",
-        f"given that, labels of different {unit} are independent of one another",
+        "whoever attacks knows the true relation of labels and features; learning it is not counted",
+        f"given that, labels of different {terms.group or 'records'} are independent of one another",
+        counts_said(terms),
     )
     if terms.perfect is None:
         return said

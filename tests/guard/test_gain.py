@@ -707,10 +707,12 @@ def test_a_certificate_that_proves_nothing_says_so_now_or_at_the_end() -> None:
 
 def test_a_certificate_says_who_knows_the_counts_and_what_is_independent() -> None:
     known, unknown = (certify(attrs.evolve(BARE, counts_known=one)).sentences()[0] for one in (True, False))
-    assert "features and the class counts; given that, labels of different records are independent" in known
-    assert "features, but not the class counts; given that" in unknown
+    assert "features; given that, labels of different records are independent. The class counts are known, too" in known
+    assert "on average over the counts of such labels." in known
+    assert "The class counts are not known." in unknown
     groups = certify(attrs.evolve(BARE, group="patients", public=Part(labels=100, effective=Fraction(7))))
     assert "labels of different patients are independent" in groups.sentences()[0]
+    assert "where sizes differ those of this very board may tell every label" in groups.sentences()[0]
     assert "near a label" not in certify(BARE).sentences()[-1]
     assert "guesses near a label" in certify(attrs.evolve(BARE, values=True)).sentences()[-1]
     grouped = "groups of unequal size count as 7 of equal size"

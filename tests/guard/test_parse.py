@@ -256,3 +256,25 @@ def test_a_line_is_named_and_never_a_value() -> None:
     assert str(told.value) == f"Line 3: {FileFault.VALUE.value}"
     assert len(FileFault) == 8
     assert json.dumps([fault.value for fault in FileFault]).isascii()
+
+
+@pytest.mark.parametrize("columns", [2, 3, 8, 10, 17])
+def test_the_order_in_which_an_array_lies_is_no_part_of_a_submission(columns: int) -> None:
+    """Ten classes in Fortran order were added up otherwise: another submission, and another draw of the noise."""
+    classes = tuple(f"c{number}" for number in range(columns))
+    board = Expected(form=Form(id="id", classes=classes, classes_predicted=False), ids=IDS)
+    for seed in range(20):
+        rows = np.random.default_rng(seed).random((3, columns))
+        plain, turned = (parse(npy(each), board) for each in (rows, np.asfortranarray(rows)))
+        assert plain.digest(b"") == turned.digest(b"")
+
+
+@pytest.mark.parametrize(("rows", "board"), [([0.5, 0.5, 1.0], WIDE), ([[0.5, 0.5]] * 3, CLASSES)])
+def test_an_array_of_another_form_is_told_what_is_wrong_with_its_columns(rows: list[Any], board: Expected) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(npy(np.array(rows)), board)
+    assert caught.value.fault is FileFault.COLUMNS
+
+
+def test_a_blank_line_is_no_header() -> None:
+    assert parse(b"\n\nid,prediction\na,yes\nb,no\nc,yes\n", CLASSES).rows.tolist() == [1, 0, 1]

@@ -122,6 +122,14 @@ class Terms:
         return None if self.group else self.perfect
 
 
+def counts_said(terms: Terms) -> str:
+    """Say who knows the class counts, and what that is worth."""
+    if not terms.counts_known:
+        return "The class counts are not known."
+    more = ": where sizes differ those of this very board may tell every label" if terms.group else ""
+    return f"The class counts are known, too, which is allowed for on average over the counts of such labels{more}."
+
+
 @attrs.frozen(kw_only=True)
 class Certificate:
     """What is proved, as shares of all labels.
@@ -147,12 +155,11 @@ class Certificate:
     def sentences(self) -> list[str]:
         """Return the certificate, sentence by sentence, in the order in which it is printed."""
         terms = self.terms
-        counts = " and the class counts" if terms.counts_known else ", but not the class counts"
         unit = terms.group or "records"
         said = [
-            f"Model. Whoever attacks already knows the true relation of labels and features{counts}; given that, "
-            f"labels of different {unit} are independent. Learning that relation from the board is not counted as "
-            f"leakage and is not limited by this certificate.",
+            f"Model. Whoever attacks already knows the true relation of labels and features; given that, labels of "
+            f"different {unit} are independent. {counts_said(terms)} Learning that relation from the board is not "
+            f"counted as leakage and is not limited by this certificate.",
             self._gain(),
             *self._game(),
             f"Record. {self._record()}",

@@ -2,13 +2,14 @@
 
 A score is a fraction, of integers: counts are counts, and a cost is rounded to a multiple of ``2**-40`` before it is
 added, so that no order of summation and no float decides an answer. Boards read and score by the same functions, so an
-exported file answers as a board without noise does, digit for digit; but there is no ledger behind it: who sends more
-submissions is told more. Whatever is wrong with a submission is one constant sentence, without a value.
+exported file answers as a board without noise does, to the last digit up to seven classes; but there is no ledger
+behind it: who sends more submissions is told more. Whatever is wrong with one is a constant sentence, without a value.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
 import numbers
@@ -300,7 +301,7 @@ def _normalised(row: list[float]) -> list[float]:
     if len(row) == 1:
         row = [1 - row[0], row[0]]
     scaled = [value / max(row) for value in row]
-    total = sum(scaled)
+    total = functools.reduce(operator.add, scaled)  # one after the other, as the board adds up to seven classes
     return [value / total for value in scaled]
 
 
