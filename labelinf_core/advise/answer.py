@@ -10,7 +10,7 @@ import attrs
 from labelinf_core.advise.search import Advice, Advisor
 from labelinf_core.advise.target import Target
 from labelinf_core.contracts.answer import Answer
-from labelinf_core.contracts.components import Measure
+from labelinf_core.contracts.components import Measure, TunableParameter
 from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.evaluator.game import AttackedGame, asked
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
@@ -58,16 +58,18 @@ def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int]
         progress: Called before every knob with its title and how many there are; not from a worker.
 
     Raises:
-        InputError: An attack cannot be built, or the target cannot be meant.
+        InputError: An attack cannot be built, the target cannot be meant, or a text of ``only`` is in no knob.
         ComponentError: A third party's code ended the worker that asked for advice behind it, or was late.
     """
 
     def question() -> AdviceReport:
         game = AttackedGame.read(host, chosen, [*chosen["attacks"], *chosen["also"]])
         advisor, only = _advisor(game, chosen), chosen["only"]
-        tunable_parameters = [
-            k for k in advisor.tunable_parameters() if not only or any(text in k.title + k.template for text in only)
-        ]
+        every = advisor.tunable_parameters()
+        for text in (text for text in only if every and not any(_holds(knob, text) for knob in every)):
+            titles = "; ".join(dict.fromkeys(knob.title for knob in every))
+            raise InputError(f"--only {text!r}: no setting's title or spec contains it; there are {titles}.")
+        tunable_parameters = [knob for knob in every if not only or any(_holds(knob, text) for text in only)]
         found, failed = [], []
         for knob in tunable_parameters:
             if not watch.worker:
@@ -88,6 +90,10 @@ def advised(host: Host, chosen: Mapping[str, Any], progress: Callable[[str, int]
         )
 
     return asked("advice", host, chosen, question, _KNOBS * chosen["patience"])
+
+
+def _holds(knob: TunableParameter, text: str) -> bool:
+    return text in knob.title + knob.template
 
 
 def _advisor(game: AttackedGame, chosen: Mapping[str, Any]) -> Advisor:

@@ -79,22 +79,21 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
         found = advised(host, chosen, progress)
     for told in found.failed:
         click.echo(f"labelinf: {told}", err=True)
-    tell(found.found, _lines(found, chosen["only"]), as_json=chosen["as_json"])
+    tell(found.found, _lines(found), as_json=chosen["as_json"])
     if any(item.contradiction for item in found.found):
         ctx.exit(Exit.FOUND)
     reached = any(item.certified is not None or item.forced is not None for item in found.found)
     ctx.exit(Exit.DONE if reached else Exit.INCONCLUSIVE)
 
 
-def _lines(found: AdviceReport, only: Sequence[str]) -> Iterator[str]:
+def _lines(found: AdviceReport) -> Iterator[str]:
     """Yield the answer, then every knob."""
     from labelinf_core.advise.answer import answer_of
     from labelinf_core.report.console import make_console
 
     yield f"{found.game}; stands: {found.standing}\ntarget: {found.target}\n"
     if not found.found:
-        chosen_of = f" whose title or spec contains {' or '.join(only)}; without --only all are listed" if only else ""
-        yield f"No defence of the {found.channel} channel has a strength to turn{chosen_of}."
+        yield f"No defence of the {found.channel} channel has a strength to turn."
         return
     yield from answer_of(found.found, found.measures, played=found.played).lines(make_console().width)
     yield ""

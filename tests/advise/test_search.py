@@ -371,8 +371,10 @@ def test_the_command_shows_what_failed_and_knows_a_slip_in_a_name() -> None:
     arguments = ["advise", "--records", "40", "--target", "no-exact-recovery", "--only", "decimals"]
     slip = CliRunner().invoke(main, [*arguments, "--also", "hadamrd"])
     none = CliRunner().invoke(main, [*arguments, "--attack", "subset-inference"], catch_exceptions=False)
+    beside = CliRunner().invoke(main, [*arguments, "--only", "query limit"])
 
-    assert slip.exit_code == 2
+    assert (beside.exit_code, slip.exit_code) == (2, 2)
+    assert "--only 'query limit': no setting's title or spec contains it; there are " in beside.stderr
     assert "hadamrd" in slip.stderr
     assert "attacks    none could be played, so nothing was withstood" in none.stdout
 
