@@ -29,10 +29,6 @@ def _components(host: Host) -> Iterator[tuple[str, str]]:
     yield from ((item.descriptor.name, item.descriptor.summary) for item in host.catalogue())
 
 
-def _plugins(host: Host) -> Iterator[tuple[str, str]]:
-    yield from ((record.name, record.distribution) for record in host.records.values())
-
-
 @click.group(invoke_without_command=True)
 @block_option
 @output_options
@@ -83,7 +79,9 @@ def _each(
 
 
 @plugins.command()
-@click.argument("plugin", shell_complete=named(_plugins))
+@click.argument(
+    "plugin", shell_complete=named(lambda host: ((each.name, each.distribution) for each in host.records.values()))
+)
 @output_options
 @click.pass_obj
 @click.pass_context

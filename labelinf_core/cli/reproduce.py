@@ -13,21 +13,18 @@ from labelinf_core.cli.output import output_options, tell
 from labelinf_core.report.progress import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from labelinf_core.plugin.comparisons import Compared
-    from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.reproductions import Reproduced, Table
 
 __all__ = ["reproduce"]
 
 
-def _known(host: Host) -> Iterator[tuple[str, str]]:
-    yield from ((item.name, item.summary) for item in host.reproductions())
-
-
 @click.command()
-@click.argument("name", required=False, shell_complete=named(_known))
+@click.argument(
+    "name",
+    required=False,
+    shell_complete=named(lambda host: ((item.name, item.summary) for item in host.reproductions())),
+)
 @click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
 @click.option("--full", is_flag=True, help="Play as many labels as the papers did; some take an hour.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
 
 import attrs
 import numpy as np
@@ -80,15 +79,11 @@ def grouped_only_where_known(data: LabelSet, channel: str, host: Host) -> None:
     Raises:
         InputError: The labels come in groups, and the channel knows none.
     """
-    if data.groups is not None and not host.find(Kind.CHANNEL, channel).ask(_knows_groups):
+    if data.groups is not None and not host.find(Kind.CHANNEL, channel).ask(lambda kind: bool(kind.knows_groups)):
         raise InputError(
             f"labels {data.title!r} come in groups, and what the {channel} channel says is of independent records; "
             f"leave the groups out there, and read its ceilings as such."
         )
-
-
-def _knows_groups(kind: type[Any]) -> bool:
-    return bool(kind.knows_groups)
 
 
 def _checked(data: object, source: Spec) -> LabelSet:

@@ -57,7 +57,7 @@ def as_html(results: Results, *, full: bool = False) -> str:
             alarms=[words.contradiction(result) for result in results.contradictions],
             answers=list(answers(results)),
             boards=[_board(results, number, board, names, pipelines) for number, board in shown],
-            legend=[(item, _TONES[item]) for item in Verdict if any(r.verdict is item for r in results.cells)],
+            legend=[(item, _TONES[item], sign) for item, sign in words.signs(results.cells).items()],
             pipelines=pipelines,
         )
     )

@@ -36,6 +36,7 @@ __all__ = [
     "setting",
     "share",
     "sign",
+    "signs",
     "title",
     "trouble",
     "verdict",
@@ -170,6 +171,14 @@ def _proved(result: CellResult) -> str:
 def sign(verdict: Verdict) -> str:
     """Return the sign of a verdict that standard output can write: its symbol, or its letter in ASCII."""
     return verdict.symbol if _writes(verdict.symbol) else verdict.letter
+
+
+def signs(cells: Iterable[CellResult]) -> dict[Verdict, str]:
+    """Return what stands in these cells for each verdict that occurs: its sign, or the words of what was not played."""
+    found: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
+    for cell in cells:
+        found[cell.verdict].append(sign(cell.verdict) if cell.accuracy else outcome(cell))
+    return {verdict: ", ".join(dict.fromkeys(shown)) for verdict, shown in found.items() if shown}
 
 
 def _writes(text: str) -> bool:

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked, unmet
@@ -113,10 +112,7 @@ def alarm(result: CellResult) -> Text:
 def legend(cells: Iterable[CellResult]) -> Text:
     """Say what the signs of the verdicts mean that occur, what the numbers are, and how attacks were chosen."""
     board = list(cells)
-    present = {result.verdict for result in board}
-    items = [
-        (f"{words.sign(verdict)} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present
-    ]
+    items = [(f"{sign} {verdict.value}", words.STYLES[verdict]) for verdict, sign in words.signs(board).items()]
     text = Text("  ").join(Text(*item) for item in items)
     note = "\n± is half of the 95 % interval (CI)"
     if all(result.tally.trials <= 1 for result in board):

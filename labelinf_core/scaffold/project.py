@@ -92,12 +92,7 @@ class Project:
         home = self.name if self.kind is Kind.CHANNEL else self.channel
         if self.kind is Kind.CHANNEL:
             places["suite.toml"] = "suite.toml.jinja"
-        facts = {
-            "project": self,
-            "contract": CONTRACT,
-            "channel": home,
-            "labelinf": _compatible(),
-        }
+        facts = {"project": self, "contract": CONTRACT, "channel": home, "labelinf": _compatible()}
         component = templates.from_string(_text(self.template)).render(facts)
         written = {path: templates.get_template(name).render(facts) for path, name in places.items()}
         return {**written, f"{self.package}/{self.kind.value}.py": component}

@@ -56,8 +56,9 @@ def test_the_baseline_stands_first_when_no_attack_plays_it(played: Played) -> No
 def test_every_symbol_has_its_words(played: Played) -> None:
     text = printed(played(["fake-reader", "fake-constant", "fake-raises"], ["none", "fake-boast"]))
 
-    for verdict in (Verdict.BROKEN_OBSERVED, Verdict.HELD_SO_FAR, Verdict.CONTRADICTION, Verdict.NOT_PLAYED):
+    for verdict in (Verdict.BROKEN_OBSERVED, Verdict.HELD_SO_FAR, Verdict.CONTRADICTION):
         assert f"{verdict.symbol} {verdict.value}" in text
+    assert "error not played" in text  # that word stands in its cells
 
 
 @pytest.mark.long
@@ -100,6 +101,8 @@ def test_what_could_not_be_played_says_why(played: Played) -> None:
     assert "fake-raises: error in 6 of 6 trials: attack fake-raises (plugin 'fakes' of labelinf-fakes 1.0)" in text
     assert "fake-picky: n/a: needs a full moon" in text
     assert "the coin fell on its edge" in " ".join(text.split())
+    assert "error, n/a not played" in text  # as the cells say it, no sign that stands in none
+    assert "–" not in text
 
 
 def test_a_game_that_failed_is_not_counted_as_won(played: Played) -> None:
