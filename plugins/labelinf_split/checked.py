@@ -54,9 +54,10 @@ class SplitCheck:
         attack = of_channel(asked.builder.build(Kind.ATTACK, name, "attack"), SplitAttack, "attack", "split")
         found = audited(view, labels, name, attack, claim=None, seed=0)
         said = f"{found.correct} of {found.n_canaries} planted labels by {name} (chance {1 / found.n_classes:.0%})"
+        said += "; if noise changed gradients, or labels, add --defended to what comes next" * (top is Side.MLP)
         stopped = "randomised response on labels, one draw a person, as proved; labelinf matrix split plays it"
         return Checked(
-            what=f"the run in {run}, whose label party has the top {top.value!r}, as its gradients show",
+            what=f"the run in {run}; the simplest top that explains its gradients is {top.value!r}",
             decision=found,
             answer=Answer(leaks="; ".join(found.voids) or f"{said}; {proved(found)}", stopped=stopped),
             then=asked.command("labelinf", "audit", "split", run, "--canaries", table, "--top", top.value),

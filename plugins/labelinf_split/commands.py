@@ -72,8 +72,7 @@ def lines(found: SplitAudit) -> Iterator[str]:
     from labelinf_core.statistics.proportions import clopper_pearson
 
     stopped = "randomised response on labels, one draw a person, as proved" if found.epsilon else "no leak was found"
-    yield from Answer(leaks=_headline(found), stopped=stopped).lines(80)
-    yield ""
+    yield from (*Answer(leaks=_headline(found), stopped=stopped).lines(80), "")
     for reason in (*found.voids, *found.limits):
         yield from textwrap.wrap(f"{reason}.", 80)
     if found.claim is not None:

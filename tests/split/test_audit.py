@@ -91,9 +91,25 @@ def test_check_sees_from_the_gradients_what_stands_at_the_label_party(
     assert told(found)["leaks"] == "yes"
     assert f" planted labels by {attack} (chance " in told(found)["found"]
     assert told(found)["next"] == f"labelinf audit split run.npz --canaries both.csv --top {top.value}"
+    assert ("--defended" in told(found)["found"]) == (top is Side.MLP)  # any gradients fit such a top
     again = CliRunner().invoke(main, told(found)["next"].split()[1:])
     assert again.exit_code == Exit.FOUND
     assert again.stdout.splitlines()[0].split(": ")[-1].rstrip(".") == told(found)["found"].split("; ")[-1]
+
+
+def test_check_of_noisy_gradients_names_no_top_as_shown_and_says_that_defended_exists(
+    written: Written, asked: Asked, two: LabelSet
+) -> None:
+    """The top was called an mlp, "as its gradients show": it was a linear one, behind noise."""
+    folder = written(two, top=Side.LINEAR)
+    with np.load(folder / "run.npz") as run:
+        arrays = dict(run)
+    sent = arrays["gradients"]
+    arrays["gradients"] = sent + np.random.default_rng(0).normal(size=sent.shape).astype(sent.dtype) * sent.std()
+    np.savez(folder / "run.npz", **arrays)
+    found = told(CliRunner().invoke(main, ["check", "run.npz", both(folder), "--json"]))
+    assert "if noise changed gradients, or labels, add --defended" in found["found"]
+    assert "the simplest top that explains its gradients is 'mlp'" in found["checked"]
 
 
 def test_check_asks_for_planted_and_for_known_labels_in_one_sentence(
