@@ -131,7 +131,10 @@ class Checked:
 
 
 class Checker(Protocol):
-    """What checks one kind of thing."""
+    """What checks one kind of thing.
+
+    One with a frozen set ``uses`` of ``"table"``, ``"column"`` and names of options has others refused.
+    """
 
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether this is such a thing, by its name and by what it holds."""

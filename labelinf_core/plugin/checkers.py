@@ -10,6 +10,7 @@ import attrs
 
 from labelinf_core.contracts.checked import GROUP, Checked, Checker, CheckQuestion, functions_in
 from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.plugin.descriptors import Command
 from labelinf_core.plugin.host import Host
 
 __all__ = ["checked", "deployed", "new_folder"]
@@ -34,6 +35,7 @@ def checked(asked: CheckQuestion, host: Host) -> Checked:
             faults.append(f" The checker {command.name} failed: {type(error).__name__}.")
             continue
         if takes:
+            _nothing_unused(asked, command, getattr(checker, "uses", None))
             return checker.check(asked)
     if not (asked.path.exists() or ":" in asked.thing):
         raise InputError(f"{asked.thing} is not there.")
@@ -48,6 +50,14 @@ def _no_pipe(asked: CheckQuestion) -> None:
     for path in filter(None, (str(asked.path), asked.table)):
         if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
             raise InputError(f"{path} is no regular file but a pipe or a device.")
+
+
+def _nothing_unused(asked: CheckQuestion, command: Command, uses: frozenset[str] | None) -> None:
+    """Refuse what was given and would be passed over, where the checker says what it uses."""
+    said = {"table": asked.table, "column": asked.column, **asked.given}
+    for name in (name for name, value in said.items() if value and uses is not None and name not in {*uses, "gain"}):
+        left = asked.table if name == "table" else f"--{name}"
+        raise InputError(f"{asked.thing} is taken for {command.summary}: {left} is not used there; leave it out.")
 
 
 def new_folder(folder: Path) -> None:

@@ -21,7 +21,7 @@ from labelinf_core.specs import Spec
 from labelinf_guard.deployment import deployed_board
 from labelinf_guard.remedy import BoardRemedy
 from labelinf_scores.audit.grader_command import lines as grader_lines
-from labelinf_scores.audit.own_tables import graded, own_tables
+from labelinf_scores.audit.own_tables import graded, own_tables, takes_one_column
 from labelinf_scores.audit.report import Goal, audited
 from labelinf_scores.audit.words import answer
 from labelinf_scores.commands import lines
@@ -34,10 +34,13 @@ from labelinf_scores.game.solution import Solution
 __all__ = ["BoardCheck"]
 
 _PROGRAMS = ("cmd:", "files:")
+_SEVERAL = "your function scores several columns of predictions, and a board takes one; publish final scores once"
 
 
 class BoardCheck:
     """A scoring function, with the table of its private labels."""
+
+    uses = frozenset({"table", "column", "queries"})
 
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is a program, a function of labels and predictions, or a module or a folder that has one."""
@@ -80,10 +83,13 @@ class BoardCheck:
             own = graded(scorer, asked.table, asked.column, whole, queries=queries)
             decision, leaks, found, said = own.decision, own.answer.leaks, None, [*grader_lines(own)]
         remedy = BoardRemedy.of(whole, found, gain, queries)
+        if remedy.own and table is not None and not takes_one_column(scorer, asked.table, asked.column, whole):
+            remedy = attrs.evolve(remedy, worth=None, wider=0.0, why=_SEVERAL)
         labels = [asked.table, *["--column", asked.column] * bool(asked.column)]
         labels += ["--queries", str(queries)] * bool(queries)
         again = ["labelinf", "check", asked.thing, *labels, "--gain", f"{100 * (remedy.wider or gain):g}%"]
-        closer = ["labelinf", "audit", "scorer", named, "--labels", *labels]
+        tables = ["grader", scorer, "--solution", asked.table, "--sample", "SUBMISSION.csv"]
+        closer = ["labelinf", "audit", *(["scorer", named, "--labels", *labels] if remedy.why != _SEVERAL else tables)]
         public = "" if whole.n_records == data.n_records else f" Audited: {data.title.partition(', ')[2]}."
 
         def deploy(folder: Path) -> tuple[str, str]:

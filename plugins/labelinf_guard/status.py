@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median_high
 from typing import Any
 
 from labelinf_guard.board import Board
@@ -35,7 +36,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
 
     book, certificate, faults = board.ledger.book, board.certificate(), board.faults()
     strange = _strange(board)
-    usual = _median(list(strange.values()))
+    usual = median_high(strange.values()) if strange else 0.0
     teams = []
     for team in dict.fromkeys(entry.team for entry in book.entries):
         own = [entry.charge for entry in book.entries if entry.team == team and entry.symbol is not None]
@@ -206,10 +207,5 @@ def _strange(board: Board) -> dict[str, float]:
         others = tuple(symbol for name, symbol in recent if name != team)[:_LAST]
         if len(own) >= _FEW and others:
             weights = rule.weights(PublicRecord(board=others))
-            found[team] = _median([charge_of(weights[symbol]) / 1024 for symbol in own[:_LAST]])
+            found[team] = median_high(charge_of(weights[symbol]) / 1024 for symbol in own[:_LAST])
     return found
-
-
-def _median(values: list[float]) -> float:
-    ordered = sorted(values)
-    return ordered[len(ordered) // 2] if ordered else 0.0

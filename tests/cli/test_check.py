@@ -425,9 +425,12 @@ def test_a_board_of_several_targets_asks_for_a_submission_and_says_that_a_board_
 
     assert alone.exit_code == Exit.INPUT
     assert "Put a submission that it scores beside both/y.csv" in alone.stderr
-    assert found.exit_code == Exit.INPUT
-    assert "a guarded board that runs your function" in " ".join(found.stdout.split())
-    assert "it may take several columns of predictions (a board takes one)" in found.stderr
+    said = " ".join(found.stdout.split())
+    assert found.exit_code == Exit.FOUND
+    assert "your function scores several columns of predictions, and a board takes one" in said  # nothing to deploy
+    assert "a guarded board that" not in said
+    assert "labelinf audit grader two_targets:score --solution both/y.csv --sample SUBMISSION.csv" in said
+    assert "--deploy: no files deploy this; the remedy says what to do." in said
     assert not Path("kept").exists()
 
 
@@ -495,10 +498,14 @@ def test_predictions_without_a_seal_are_unknown_with_the_commands_that_would_tel
         (["board", "solution.csv", "--deploy", "."], ". is there already; name a new folder."),
         (["board", "solution.csv", "--deploy", "mine.html/kept"], "no folder can be made in "),
         (["board", "solution.csv", "--html", "mine.html"], "no check has written it; name another with --html"),
+        (["said.csv", "solution.csv"], "is taken for a model's predictions (predictions.csv, with --seal): sol"),
+        (["said.csv", "--column", "y"], "--column is not used there; leave it out."),
+        (["board", "solution.csv", "--seal", "sealed.json"], "--seal is not used there; leave it out."),
     ],
 )
 def test_what_is_missing_is_one_sentence(check: Check, arguments: list[str], said: str) -> None:
     Path("mine.html").write_text("mine")
+    Path("said.csv").write_text("0,1\n" + ".4,.6\n" * 20)
     Path("wide.csv").write_text("image,outcome,stage\na,1,2\nb,0,3\nc,1,2\n")
     Path("solution.txt").write_text("")
     Path("two.txt").write_text("two_boards")

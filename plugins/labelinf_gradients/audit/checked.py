@@ -30,6 +30,8 @@ _PATIENCE = 300.0  # seconds that what was written has for one update
 class ClientCheck:
     """A client's function of a model, records and labels; or a file of updates, with ``--model``."""
 
+    uses = frozenset({"table", "column", "model"})
+
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is a module with a client, a function that comes with a model, or a file that does."""
         if asked.path.suffix == ".py" and not asked.function:

@@ -183,12 +183,7 @@ class Ranks(Rule):
         return (_TOTAL - self.answers) // (number + 2)
 
 
-_RULES: dict[str, type[Rule]] = {
-    "uniform": UniformRule,
-    "near": Near,
-    "records": Records,
-    "ranks": Ranks,
-}
+_RULES: dict[str, type[Rule]] = {"uniform": UniformRule, "near": Near, "records": Records, "ranks": Ranks}
 
 
 def rule_named(name: str, answers: int) -> Rule:

@@ -35,6 +35,8 @@ def _arrays(path: Path) -> set[str]:
 class PredictionsCheck:
     """A file of a model's predictions, one row a record."""
 
+    uses = frozenset({"seal"})
+
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is such a file, and no other option says that it is something else."""
         if asked.path.suffix not in _FILES or not asked.path.is_file() or {"scores", "model"} & set(asked.given):

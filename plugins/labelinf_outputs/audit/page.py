@@ -103,13 +103,7 @@ def owner(found: OutputsAudit, planted: Planted, made: Circumstances) -> str:
         lead=_RISK,
         conditions=["Keep this page: it names records.", words.sentence(words.headline(found.decision))],
         drawings=[],
-        tables=[
-            (
-                f"{heading}, surest first",
-                ("record", "rank", "memorisation"),
-                [*_risks(found, planted)],
-            )
-        ],
+        tables=[(f"{heading}, surest first", ("record", "rank", "memorisation"), [*_risks(found, planted)])],
     )
 
 

@@ -208,14 +208,8 @@ class RandomHalves(ScoreAttack):
                     break
         else:
             shares = _explained(design, rows, answers) if rows else shares
-        return Guess(
-            labels=likeliest_labels(shares, threat),
-            evidence={
-                "answers": len(rows),
-                "share set apart": design.share,
-                "wrong labels expected": _wrong(shares),
-            },
-        )
+        evidence = {"answers": len(rows), "share set apart": design.share, "wrong labels expected": _wrong(shares)}
+        return Guess(labels=likeliest_labels(shares, threat), evidence=evidence)
 
     def _answered(
         self, design: _Design, oracle: ScoreOracle, rng: np.random.Generator

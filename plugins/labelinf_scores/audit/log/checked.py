@@ -11,6 +11,8 @@ __all__ = ["LogCheck"]
 class LogCheck:
     """Submissions, with ``--scores`` and ``--metric``; with the table of labels, or without."""
 
+    uses = frozenset({"table", "column", "scores", "metric"})
+
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is a folder without Python in it, or anything that comes with scores."""
         if "scores" in asked.given:
