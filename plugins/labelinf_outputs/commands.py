@@ -51,7 +51,7 @@ def plant(
 ) -> None:
     """Plant labels drawn at random in a training set, to audit later what a model tells of them.
 
-    DATA.csv has one row per record; a column 'record' holds ids.
+    DATA.csv has one row per record; a column 'record', or else 'id', holds ids.
     """
     import numpy as np
 
@@ -77,9 +77,7 @@ def _grid(text: str) -> tuple[float, ...]:
     except ValueError:
         low, high, count = math.nan, math.nan, 0
     if -math.inf < low < high < math.inf and 2 <= count <= 1000 and math.isfinite(high - low):
-        points = tuple(
-            float(f"{point:.15g}") for point in np.linspace(low, high, count)
-        )  # 0.3, not 0.30000000000000004
+        points = tuple(float(f"{point:.15g}") for point in np.linspace(low, high, count))  # not 0.30000000000000004
         if len(set(points)) == count:
             return points
     raise InputError(f"--grid {text} must be LOW:HIGH:K, as 0:100:8: two numbers, and 2 to 1000 points between them.")
@@ -331,7 +329,8 @@ def _write_pages(
     from labelinf_core.cli.typed import as_typed
     from labelinf_outputs.audit import page
 
-    made = page.Circumstances(command=as_typed(context), view=str(planted.view))
+    model = str(context.params.get("predictions") or context.params["victim"])
+    made = page.Circumstances(command=as_typed(context), view=str(planted.view), model=model)
     if html is not None:
         page.write(html, page.report(found, made), private=False)
     if owner is not None:

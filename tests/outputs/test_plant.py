@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -463,8 +465,20 @@ def test_a_page_to_hand_on_names_no_record_and_the_owners_is_the_owners_alone(pl
     assert "100 guesses, all correct, would have proved" in text
     assert "numpy" in text
     ids = read_seal(str(plan / "sealed.json")).records
-    assert all(f"<td>{name}</td><td>" in private for name in ids)
+    assert all(f"<td>{name}</td><td>yes</td>" in private for name in ids)
+    first = private[: private.index("</table>")]  # above the fold: ids, yes or no, model, date and seal, no statistics
+    assert f"seal {read_seal(str(plan / 'sealed.json')).digest}" in first
+    assert str(datetime.date.today()) in first
+    assert not re.search("epsilon|emorisation|REFUTED|rank", first)
+    assert "REFUTED" in private
     assert not any(f"<td>{name}</td>" in text for name in ids)
+
+
+def test_records_are_called_as_the_owners_file_calls_them(tmp_path: Path) -> None:
+    rows = "".join(f"p{row:03d},{row % 7},{'ab'[row % 2]}\n" for row in range(200))
+    (tmp_path / "own.csv").write_text(f"ID,x,y\n{rows}")
+    seal, _ = planted(str(tmp_path / "own.csv"), "y", tmp_path / "plan", Planting(), np.random.default_rng(0))
+    assert all(re.fullmatch(r"p\d{3}", name) for name in (*seal.records, *seal.control))
 
 
 def test_a_curve_of_accusations_begins_at_few_false_ones() -> None:
@@ -590,8 +604,8 @@ def test_the_owner_is_told_the_records_of_a_model_that_is_always_wrong_too(
     result = audit(plan, lines, "--epsilon", "1", "--owner", str(own))
 
     assert result.exit_code == 1
-    assert ("whose label was told not to be the guess, surest first" in own.read_text()) is against
-    assert own.read_text().count("<td>") == 3 * 100
+    assert ("Was its label told not to be the guess" in own.read_text()) is against
+    assert own.read_text().count("<td>yes</td>") == 100
 
 
 def test_what_a_claim_about_records_says_more_stands_in_the_report(plan: Path, tmp_path: Path) -> None:

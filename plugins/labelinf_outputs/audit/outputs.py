@@ -121,7 +121,7 @@ def audit_outputs(
             power=power if claim.made else None,
         ),
         findings=tuple(found_by[item.attack] if isinstance(item, AttackRun) else item for item in tried),
-        sealed=planted.sealed,
+        sealed=bool(planted.seal),
         n_models=len(planted.models),
         first=counted.first if counted is not None else None,
     )

@@ -6,6 +6,7 @@ labels the committed attack told, and is readable by its owner only.
 
 from __future__ import annotations
 
+import datetime
 import importlib.metadata
 import os
 import platform
@@ -50,10 +51,12 @@ class Circumstances:
     Attributes:
         command: As it was typed.
         view: What the model shows, in words.
+        model: The file of its predictions, or how it was trained.
     """
 
     command: str
     view: str
+    model: str = ""
 
 
 def report(found: OutputsAudit, made: Circumstances) -> str:
@@ -96,14 +99,19 @@ def _attacks(found: OutputsAudit) -> Iterator[tuple[str, ...]]:
 
 def owner(found: OutputsAudit, planted: Planted, made: Circumstances) -> str:
     """Return the page with the ids of the records at risk; for nobody but their owner."""
-    heading = "Records whose label was told" + (" not to be the guess" if _by_wrong(found) else "")
+    heading = "Was its label told" + (" not to be the guess" if _by_wrong(found) else "")
+    risks = [*_risks(found, planted)]
+    told = dict.fromkeys((name for name, *_ in risks), "yes")
+    rows = [*told.items(), *((name, "no") for name in planted.records if name not in told)]
+    said = f"Model {made.model}, {datetime.date.today()}, seal {planted.seal or 'none'}."
     return _page(
         made,
         title="Records at risk",
-        lead=_RISK,
-        conditions=["Keep this page: it names records.", words.sentence(words.headline(found.decision))],
+        lead=f"{said} Keep this page: it names records.",
+        conditions=[],
         drawings=[],
-        tables=[(f"{heading}, surest first", ("record", "rank", "memorisation"), [*_risks(found, planted)])],
+        tables=[("Records", ("record", heading), rows), ("Told", ("record", "surest first", "memorisation"), risks)],
+        below=[words.sentence(words.headline(found.decision)), _RISK],
     )
 
 

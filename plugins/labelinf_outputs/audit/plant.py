@@ -67,7 +67,7 @@ def plant(
     """Plant labels and write the files; return what was planted, and sentences about what is doubtful of it.
 
     Args:
-        path: CSV file with a header; a column ``record`` has ids, otherwise rows are counted from 0.
+        path: CSV file with a header; a column ``record`` or ``id`` has ids, or rows are counted from 0.
         column: The labels' column.
         folder: Where to; it must hold none of the files yet.
         how: How much.
@@ -78,7 +78,8 @@ def plant(
     """
     columns = columns_of(path, column, "record")
     labels = columns.pop(column)
-    ids = columns.pop(_RECORD, [str(row) for row in range(len(labels))])
+    own = next((cells for name, cells in columns.items() if name.lower() == "id" and len({*cells}) == len(cells)), None)
+    ids = columns.pop(_RECORD, own or [str(row) for row in range(len(labels))])
     written = (f"reference-{number}.csv" for number in range(1, how.references + 1))
     for name in ("sealed.json", "training.csv", "holdout.csv", "query.csv", *written):
         if os.path.lexists(folder / name):

@@ -64,7 +64,7 @@ class Planted:
         references: Reference models, or None.
         trained: The labels the model was trained on, after every mechanism, shape ``(m,)``, or None.
         control: What the model shows of the records that were trained on openly, and their labels; None without any.
-        sealed: Whether the labels were drawn by ``labelinf plant`` and are what it drew.
+        seal: Of what ``labelinf plant`` drew, where the labels are that; else empty.
         records: The ids of the canaries, where they have any.
         pooled: Further models of the same mechanism that are audited with this one, each with planted labels of its
             own; their views, references and classes are this one's.
@@ -77,7 +77,7 @@ class Planted:
     references: References | None = None
     trained: Labels | None = None
     control: tuple[Release, Labels] | None = None
-    sealed: bool = False
+    seal: str = ""
     records: tuple[str, ...] = ()
     pooled: tuple[Planted, ...] = ()
 
@@ -255,7 +255,7 @@ def sealed_of(
         view=attrs.evolve(view, references=kept, features=features is not None),
         references=known if kept else None,
         control=None if control is None else (control, np.array(seal.control_labels, dtype=np.intp)),
-        sealed=True,
+        seal=seal.digest,
         records=seal.records,
     )
     pooled = (

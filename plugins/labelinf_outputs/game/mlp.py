@@ -25,6 +25,7 @@ __all__ = ["LEARNING_RATE", "Mlp"]
 Weights = list[NDArray[np.float32]]
 
 LEARNING_RATE = 3e-3
+_threads = functools.cache(ThreadpoolController)  # of BLAS; finding them takes as long as a short training
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -76,12 +77,6 @@ class Mlp:
     def _standard(self, features: NDArray[Any]) -> NDArray[np.float32]:
         scaled: NDArray[np.float32] = ((features[:, self._kept] - self._mean) / self._spread).astype(np.float32)
         return scaled
-
-
-@functools.cache
-def _threads() -> ThreadpoolController:
-    """Return what holds the threads of NumPy's BLAS; finding it takes as long as a short training."""
-    return ThreadpoolController()
 
 
 def _initial(inputs: int, hidden: int, outputs: int, rng: np.random.Generator) -> Weights:
