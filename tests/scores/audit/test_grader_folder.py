@@ -34,7 +34,7 @@ def test_the_example_gives_up_its_labels_as_the_page_says() -> None:
     run = audit(EXAMPLE)
     said = " ".join(run.output.split())
     assert run.exit_code == 1, run.output
-    quoted = "your grader gives up 100.0% of 60 labels in 15 queries"
+    quoted = "your grader gives up 100.0% of 60 labels in 14 queries"
     assert quoted in said
     assert quoted in (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")
     assert "called as (submission: predictions, answers: labels) as data frames" in said
