@@ -52,7 +52,7 @@ def test_a_control_is_planted_too_so_that_nothing_found_means_something() -> Non
     shown, labels = planted.control
     assert labels.size == 20
     assert np.array_equal(shown.log_probabilities.argmax(axis=1), labels)
-    assert planted.sealed
+    assert planted.seal
 
 
 @pytest.mark.parametrize(
