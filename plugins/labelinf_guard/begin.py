@@ -94,15 +94,13 @@ def rules_of(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Rules:
     bits = budget_of(policy, metric, sizes)
     found = certify(terms_of(policy, metric, sizes, bits))
     ranked = policy.release.show == "ranks"
-    # A submission must come so many seconds before a beat: half a beat is enough for the guard's own metrics.
-    enough = policy.limits.seconds if isinstance(metric, OwnMetric) else max(1.0, policy.release.beat / 2)
     return Rules(
         policy=policy.fingerprint(),
         rule=policy.rule,
         answers=policy.budget.per_board if ranked else scale_of(policy, metric).answers,
         budget=math.floor(bits * MILLIBITS) if math.isfinite(bits) else -1,
         beat=round(1000 * policy.release.beat),
-        allowed=round(1000 * min(policy.limits.seconds, enough)),
+        allowed=round(1000 * _allowed(policy, metric)),
         per_team=policy.budget.per_team,
         per_team_day=policy.budget.per_team_day,
         per_day=policy.budget.per_day,
@@ -110,6 +108,12 @@ def rules_of(policy: Policy, metric: GuardMetric, sizes: Sizes) -> Rules:
         terms=whole_terms(policy, metric, sizes),
         claims=claims_of(found),
     )
+
+
+def _allowed(policy: Policy, metric: GuardMetric) -> float:
+    """Return how many seconds before a beat a submission must come: half a beat, of the guard's own metrics."""
+    enough = policy.limits.seconds if isinstance(metric, OwnMetric) else max(1.0, policy.release.beat / 2)
+    return min(policy.limits.seconds, enough)
 
 
 @contextmanager

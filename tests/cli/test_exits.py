@@ -41,7 +41,7 @@ def test_the_table_stands_in_the_help_and_in_the_docs(labelinf: Labelinf) -> Non
         (["attack", "fake-dies", "--labels", "fake-labels"], Exit.INCOMPLETE),
         (["matrix", "small.toml", *ON, "--attack", "fake-dies", "--only", "fake-dies/none"], Exit.INCOMPLETE),
         (["attack", "fake-reader", "--labels", "fake-labels"], Exit.DONE),
-        (["advise", "--records", "20", "--target", "60%", "--only", "no such knob"], Exit.INCONCLUSIVE),
+        (["advise", "--records", "20", "--target", "epsilon<=0.1", "--only", "decimals"], Exit.INCONCLUSIVE),
         (["bounds", "--records", "20"], Exit.DONE),
         (["bounds"], Exit.INPUT),
         (["report", "nowhere"], Exit.INPUT),

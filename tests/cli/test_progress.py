@@ -60,7 +60,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 LONG = {
     "matrix": ["matrix", "small.toml", "--workers", "0", "--only", "fake-reader/none", "--trials", "1"],
     "attack": ["attack", "fake-reader", "--labels", "fake-labels"],
-    "advise": ["advise", "--records", "20", "--target", "60%", "--only", "no such knob"],
+    "advise": ["advise", "--records", "20", "--target", "epsilon<=0.1", "--only", "decimals"],
     "bounds": ["bounds", "--records", "20"],
     "metrics": ["metrics", "--metric", "f1", "--records", "50"],
     "plugins check": ["plugins", "check", "data"],

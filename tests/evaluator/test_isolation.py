@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import labelinf as li
-from labelinf_core.contracts.errors import PluginError
+from labelinf_core.contracts.errors import ComponentError, PluginError
 from labelinf_core.evaluator.executors import Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import make_plan
@@ -340,7 +340,8 @@ def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
             assert result.failure == (Status.CRASHED, "its process ended with exit code 3")
         else:
             assert (result.failure, result.tally.played) == (None, 2)
-    li.advise(gain="5%", records=12, queries=4, scorer="float64", attacks=["moody"], only=["clip"], timeout=0.1)
+    with pytest.raises(ComponentError, match="exit code 3"):  # advice has no cell to lose; this process goes on
+        li.advise(gain="5%", records=12, queries=4, scorer="float64", attacks=["moody"], only=["decimals"])
     assert "moody_plugin" not in sys.modules
 
 

@@ -114,7 +114,7 @@ def test_plan_init_and_status_say_the_same(tmp_path: Path) -> None:
     (tmp_path / "again.toml").write_text("\n".join(file))
     init = command.invoke(guard, ["init", str(tmp_path / "again.toml")]).output
 
-    assert len(worth) == 6
+    assert len(worth) == 7
     assert all(line in status.splitlines() and line in init.splitlines() for line in worth)
     assert "10000 answers surely left for all teams together" in status
 
