@@ -43,10 +43,7 @@ class GradientCertificate(Bound):
         """Return one line per certificate, or one that says there is none."""
         if not isinstance(threat, GradientThreat):
             return ()
-        lines = [
-            attrs.evolve(item.line("label accuracy, any attack", "see the statement"), value=item.reached)
-            for item in self.ceilings(threat)
-        ]
+        lines = [item.line("label accuracy, any attack", "see the statement") for item in self.ceilings(threat)]
         none = Ceiling(accuracy=1.0, conditions="any attack", statement="labelinf theory, certificates")
         return tuple(lines) or (none.line("certificate: none", "none"),)
 
