@@ -57,9 +57,10 @@ def counts_allowance(threat: ThreatModel, against: Callable[[int], float]) -> fl
     Guarantees:
         ``tests/scores/bounds/test_known_counts.py`` compares with linear programs over all mechanisms.
     """
-    size, count = groups.alike(threat)
-    if not count:
+    alike = groups.alike(threat)
+    if alike is None:
         return 1.0
+    size, count = alike
     two = max(0.0, against(2 * size) - against(size))
     return two if threat.groups else min(two, (threat.n_classes - 1) * max(1 / (4 * math.sqrt(count)), 1 / count))
 

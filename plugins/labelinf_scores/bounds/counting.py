@@ -116,7 +116,7 @@ def _gain(threat: ScoreThreat) -> tuple[BoundValue, ...]:
     """Return the points over a perfect model, known class counts charged as one more answer."""
     bits = transcript_bits(threat)
     gain = grouped_gain(threat, bits)
-    if gain >= 1 - 1 / threat.n_classes or not alike(threat)[1]:
+    if gain >= 1 - 1 / threat.n_classes or not alike(threat):
         return ()
     return (
         BoundValue(

@@ -56,10 +56,12 @@ def on_average(threat: ThreatModel, reached: Callable[[int], float]) -> float:
     return min(1.0, total / threat.n_records)
 
 
-def alike(threat: ThreatModel) -> tuple[int, int]:
-    """Return the size and the number of groups that can be exchanged whole; (N, 0) where they cannot be."""
-    sizes = threat.groups or ((1, threat.n_records),)
-    return sizes[0] if len(sizes) == 1 and (sizes[0][1] > 1 or not threat.groups) else (threat.n_records, 0)
+def alike(threat: ThreatModel) -> tuple[int, int] | None:
+    """Return the size and the number of groups that can be exchanged whole; None where class counts may tell them."""
+    if not threat.groups:
+        return 1, threat.n_records
+    (size, count), *others = threat.groups
+    return (size, count) if count > 1 and not others else None
 
 
 def said(threat: ThreatModel) -> str:
@@ -68,7 +70,7 @@ def said(threat: ThreatModel) -> str:
         return "records are assumed independent of one another (--groups names those that are not)"
     n_groups = sum(count for _, count in threat.groups)
     named = f"{threat.n_records} records in {n_groups} groups"
-    if alike(threat)[1]:
+    if alike(threat):
         return (
             f"{named}: records of one may depend on each other in any way; groups are alike, and so are the records "
             f"of each"

@@ -65,12 +65,13 @@ class PrivateScores(Bound):
         facts = any_score(threat)
         if facts is None or facts.members or facts.query_budget is None or facts.baseline == 1:
             return ()
-        if not (facts.facts.neighbours_scored and alike(facts)[1]):  # a refusal, or the counts, may tell every label
+        groups = alike(facts)
+        if groups is None or not facts.facts.neighbours_scored:  # the counts, or a refusal, may tell every label
             return ()
-        target = facts.baseline + self.gain * (1 - facts.baseline)
+        target, shift = facts.baseline + self.gain * (1 - facts.baseline), groups[0] * facts.shift
         return (
-            _gaussian_needed(facts, facts.query_budget, target),
-            _laplace_needed(facts, facts.query_budget, target),
+            _gaussian_needed(facts, facts.query_budget, target, shift),
+            _laplace_needed(facts, facts.query_budget, target, shift),
         )
 
 
@@ -95,28 +96,26 @@ def _against(profile: Callable[[int], Profile], prior: tuple[float, ...], moved:
     return accuracy(profile(moved), prior)
 
 
-def _gaussian_needed(facts: ScoreThreat, queries: int, target: float) -> BoundValue:
+def _gaussian_needed(facts: ScoreThreat, queries: int, target: float, shift: float) -> BoundValue:
     mu = gaussian_mu_for(target, facts.prior)
     return BoundValue(
         title=f"Gaussian noise that holds every attack to {target:.1%} of labels",
         direction=Direction.CEILING,
         quantity="noise",
-        value=alike(facts)[0] * facts.shift * math.sqrt(queries) / mu,
-        formula="s = m L sqrt(q) / (N mu), m records in the largest group; two equal classes: mu = 2 Phi^-1(a)",
+        value=shift * math.sqrt(queries) / mu,
+        formula="s = m L sqrt(q) / (N mu), m records a group; two equal classes: mu = 2 Phi^-1(a)",
         conditions=f"standard deviation, {queries} adaptive queries; {independent(facts, counted=False)}",
         statement="Dong, Roth and Su, JRSS B 2022, Corollary 3.3; labelinf theory, Gaussian noise",
     )
 
 
-def _laplace_needed(facts: ScoreThreat, queries: int, target: float) -> BoundValue:
+def _laplace_needed(facts: ScoreThreat, queries: int, target: float, shift: float) -> BoundValue:
     return BoundValue(
         title=f"Laplace scale that holds every attack to {target:.1%} of labels",
         direction=Direction.CEILING,
         quantity="noise",
-        value=alike(facts)[0] * facts.shift / _laplace_epsilon(queries, facts.prior, target)
-        if math.isfinite(facts.span)
-        else math.inf,
-        formula="b = m L / (N eps0), m records in the largest group, eps0 from the product of q Laplace pairs",
+        value=shift / _laplace_epsilon(queries, facts.prior, target) if math.isfinite(facts.span) else math.inf,
+        formula="b = m L / (N eps0), m records a group, eps0 from the product of q Laplace pairs",
         conditions=f"scale b, {queries} adaptive queries; {independent(facts, counted=False)}",
         statement="Dwork et al., TCC 2006, Proposition 1; labelinf theory, Laplace noise",
     )

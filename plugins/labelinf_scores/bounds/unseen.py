@@ -69,8 +69,10 @@ def ever_seen(facts: ScoreThreat) -> float:
 
 
 def _hidden(facts: ScoreThreat, seen: float) -> Ceiling:
-    size, count = alike(facts)  # whoever sees one label of a group may know them all, and has no more than one to guess
-    accuracy = unseen_accuracy(min(1.0, size * seen), facts.prior, count) if count else 1.0
+    accuracy, groups = 1.0, alike(facts)
+    if groups is not None:  # whoever sees one label of a group may know them all
+        size, count = groups
+        accuracy = unseen_accuracy(min(1.0, size * seen), facts.prior, count)
     return Ceiling(
         accuracy=accuracy,
         exact=accuracy,
@@ -81,7 +83,7 @@ def _hidden(facts: ScoreThreat, seen: float) -> Ceiling:
 
 
 def _unordered(facts: ScoreThreat) -> Ceiling:
-    accuracy = facts.baseline if alike(facts)[1] else 1.0
+    accuracy = facts.baseline if alike(facts) else 1.0
     return Ceiling(
         accuracy=accuracy,
         exact=accuracy if facts.groups else math.exp2(-label_bits(facts.prior, facts.n_records)),
