@@ -264,9 +264,8 @@ class _Game:
         self.labels[detected] = found[:n_detected]
         for asked in told:
             if asked.records.size:
-                costs, weighed = self.base.copy(), asked.sign != 0
-                own = self.labels[detected] ^ (asked.sign < 0)
-                costs[detected[weighed]] = asked.rows.costs[0, -1][own[weighed]]
+                costs = self.base.copy()
+                asked.rows.weigh(costs, detected, asked.sign, self.labels[detected])
                 self.open.append(self._explained(asked, costs))
 
     def _rows(
@@ -274,26 +273,29 @@ class _Game:
     ) -> QueryRows:
         """Return the rows that tell the lowest two labels apart, whatever others are, in most of a few rehearsals."""
         most, best, *others = (-1, *sorted(self.planner.variants(size), key=lambda rows: rows is not self.passed))
-        costs, weighed, lowest = self.base.copy(), sign != 0, private[:2]
+        costs = self.base.copy()
         for rows in (best, *others) if others and private.size > 1 else ():
-            (table, _), passed, at = rows.costs, 0, np.arange(private.size)
+            passed = 0
             for left in range(_REHEARSALS, 0, -1):
                 if passed + left <= max(most, _REHEARSALS // 2):
                     break  # it is no better than the best, or fails too often to matter
-                drawn = self.rng.integers(0, 2, detected.size)
-                costs[detected[weighed]] = table[-1][(drawn ^ (sign < 0))[weighed]]
-                costs[private] = table[at, self.rng.integers(0, 2, private.size)]
-                sums = set[float]()
-                for option in itertools.product(*table[:2]):
-                    costs[lowest] = option
-                    sums.add(float(np.add.reduce(costs)))
-                passed += len(sums) == 4
+                rows.weigh(costs, detected, sign, self.rng.integers(0, 2, detected.size))
+                passed += self._tells(costs, private, rows)
             if passed > most:
                 most, best = passed, rows
             if passed == _REHEARSALS:
                 self.passed = best
                 break
         return best
+
+    def _tells(self, costs: NDArray[np.float64], private: NDArray[np.intp], rows: QueryRows) -> bool:
+        """Whether four labellings of the lowest two records have sums of their own, the others' being drawn."""
+        table, sums = rows.costs[0], set[float]()
+        costs[private] = table[np.arange(private.size), self.rng.integers(0, 2, private.size)]
+        for option in itertools.product(*table[:2]):
+            costs[private[:2]] = option
+            sums.add(float(np.add.reduce(costs)))
+        return len(sums) == 4
 
     def _query(
         self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], rows: QueryRows
@@ -307,10 +309,7 @@ class _Game:
         except QueryRefusedError:
             return None
         weighed = detected[sign != 0]
-        settled = self.base[self.base != self.planner.neutral]  # all of one and the same cost
-        unasked = self.base.size - settled.size - weighed.size - private.size
-        others = sum(map(to_fixed, settled[:1].tolist())) * settled.size + to_fixed(self.planner.neutral) * unasked
-        fixed = weighed.size * wide.low[0] + sum(row.low[0] for row in used) + others
+        fixed = weighed.size * wide.low[0] + sum(row.low[0] for row in used) + self._others(weighed.size + private.size)
         gap, narrow = wide.low[1] - wide.low[0], sum(row.high[1] - row.low[0] for row in used)
         error = self.planner.error(fixed + weighed.size * gap + narrow)
         try:
@@ -321,6 +320,12 @@ class _Game:
         if first > last:
             raise ContradictionError("no labels have this sum")
         return _Asked(records=private, rows=rows, sign=sign, score=score, count=first) if first == last else None
+
+    def _others(self, n_asked: int) -> int:
+        """Return the exact cost of all records but ``n_asked`` unknown ones, in fixed point."""
+        settled = self.base[self.base != self.planner.neutral]  # all of one and the same cost
+        known = to_fixed(float(settled[0])) * settled.size if settled.size else 0
+        return known + to_fixed(self.planner.neutral) * int(self.base.size - settled.size - n_asked)
 
     def _explained(self, asked: _Asked, costs: NDArray[np.float64]) -> Explanations:
         """Return the private labels with which the curator computes this very answer."""

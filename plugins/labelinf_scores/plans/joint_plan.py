@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+from typing import Any
 
 import attrs
 import numpy as np
@@ -89,6 +90,13 @@ class QueryRows:
     def spreads(self) -> list[Spread]:
         """What they add, in steps of their gaps."""
         return [row.spread(row.low[1] - row.low[0]) for row in self.rows]
+
+    def weigh(
+        self, costs: NDArray[Any], detected: NDArray[np.intp], sign: NDArray[np.int8], labels: NDArray[np.intp]
+    ) -> None:
+        """Write into ``costs`` what detected records with these labels cost; those of sign 0 stay neutral."""
+        weighed = sign != 0
+        costs[detected[weighed]] = self.costs[0, -1][(labels ^ (sign < 0))[weighed]]
 
 
 @attrs.frozen(kw_only=True)
