@@ -29,6 +29,8 @@ _ROWS = "columns id and label; and known, 1 for a few labels of every class that
 class SplitCheck:
     """What :class:`labelinf_split.recorder.CutRecorder` writes, with the table of the labels that were planted."""
 
+    uses = frozenset({"table", "column"})
+
     def takes(self, asked: CheckQuestion) -> bool:
         """Whether it is an archive of embeddings and gradients, and no client's."""
         if "model" in asked.given or not zipfile.is_zipfile(asked.thing):

@@ -491,7 +491,7 @@ GOOD = {"p": "no,yes\n0.5,0.5\n0.2,0.8\n", "c": "label\nno\nyes\n"}
     [
         ({"p": ""}, r"p\.csv is empty"),
         ({"p": "no,yes\n"}, "has a header and no rows"),
-        ({"p": "no,yes\n0.5,0.5\n0.2,x\n"}, r"row 3 must hold 2 finite numbers in 2 cells \(ids: record\)"),
+        ({"p": "no,yes\n0.5,0.5\n0.2,x\n"}, r"row 3 must hold 2 finite numbers in 2 cells; ids stand in"),
         ({"p": "no,yes\n0.5,0.5\n0.2\n"}, "row 3 must hold 2 finite numbers"),
         ({"p": "no,yes\n0.5,0.5\n0.2,0.8,0.1\n"}, "row 3 must hold 2 finite numbers"),
         ({"p": "record,no,yes\n0,0.5,0.5\n1,0.2,0.8,0.1\n"}, "row 3 must hold 2 finite numbers"),

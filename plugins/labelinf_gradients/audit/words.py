@@ -51,8 +51,8 @@ def _stopped(found: ClientAudit) -> str:
     added = " by every client" if found.clients > 1 else ""
     proved = (
         f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the "
-        f"{found.counted}, of one update about each record (proved, for private features and whoever knows the "
-        "class counts of as many records as here)"
+        f"{found.counted}, of one update about each record (proved, for private features, also if the class "
+        "counts of so many records are known)"
     )
     if found.tried is None:
         return f"{proved}; no attack could be tried behind it"
@@ -85,7 +85,7 @@ def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
     return (
         f"{what}: any attack has at most {_up(found.allows)} of the {found.counted}, of one update about each record "
-        "(proved, for private features and whoever knows the class counts, if all that ever leaves the client "
+        "(proved, for private features, also if class counts are known, if all that ever leaves the client "
         "comes out of it, as in this audit, each update is about its own records alone, and no private record was "
         f"looked at for its two numbers){more}"
     )

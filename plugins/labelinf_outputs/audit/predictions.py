@@ -38,6 +38,7 @@ Floats = NDArray[np.float64]
 _SUM_TOLERANCE = 1e-3
 _DECIMAL_TOLERANCE = 1e-6  # of a step of rounding
 _RECORD = "record"
+_IDS = f"; ids stand in the column {_RECORD!r}."
 _FEWEST, _TELLING = 20, 1000  # rows from which rounding is told
 
 
@@ -260,7 +261,7 @@ def _of_text(path: str, labels: Sequence[str]) -> _Said:
     values = np.array([_numbers(cells, columns, width) for _, cells in body])
     if not (finite := np.isfinite(values).all(axis=1)).all():
         at = body[int((~finite).argmax())][0]
-        raise InputError(f"{path}: row {at} must hold {len(columns)} finite numbers in {width} cells (ids: record).")
+        raise InputError(f"{path}: row {at} must hold {len(columns)} finite numbers in {width} cells{_IDS}")
     ids = None if place is None else np.array([cells[place] for _, cells in body])
     return _Said(values=values, names=names, records=ids, first=body[0][0])
 
@@ -318,7 +319,7 @@ def _check_probabilities(path: str, values: Floats, step: float, first: int) -> 
     slack = _SUM_TOLERANCE + step / 2 * values.shape[1]
     wrong = (values < 0).any(axis=1) | (values > 1).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > slack)
     if wrong.any():
-        raise InputError(f"{path}: row {wrong.argmax() + first} must be probabilities that sum to one (ids: record).")
+        raise InputError(f"{path}: row {wrong.argmax() + first} must be probabilities that sum to one{_IDS}")
     if step and (finer := is_finer(values, step).any(axis=1)).any():
         raise InputError(f"{path}: row {int(finer.argmax()) + first} is declared as rounded to {step:g} and is not.")
 

@@ -14,7 +14,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_number
 from labelinf_data.table import read_rows, usage_column
 
-__all__ = ["Solution", "again"]
+__all__ = ["Solution", "first_repeated"]
 
 _ID = re.compile(r"(?i:.*[\W_]id)|.*[a-z0-9]I[dD]")  # image_id, Patient ID, rowId; not paid
 
@@ -60,7 +60,7 @@ class Solution:
         cells = tuple(data.class_names[label] for label in data.labels.tolist())
         label = column or next(name for name, own in columns.items() if own == cells)
         others = {name: own for name, own in columns.items() if name != label}
-        place = {name: again(own) for name, own in others.items()}
+        place = {name: first_repeated(own) for name, own in others.items()}
         once = [name for name, at in place.items() if at is None]
         text = [name for name in once if others[name][0].isdigit() or not is_number(others[name][0])]  # no measurements
         meant = [name for name in others if name.lower() == "id" or (not text and _ID.fullmatch(name))]
@@ -86,7 +86,7 @@ class Solution:
         return csv_text(kept, ([told.get(name, self.columns[name][at]) for name in kept] for at in order))
 
 
-def again(cells: Sequence[str]) -> int | None:
+def first_repeated(cells: Sequence[str]) -> int | None:
     """Return the place of the first cell that is empty or stood before; None where there is none."""
     first = dict(zip(reversed(cells), range(len(cells) - 1, -1, -1), strict=True))
     return next((at for at, cell in enumerate(cells) if not cell or first[cell] < at), None)

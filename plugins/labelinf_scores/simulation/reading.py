@@ -51,10 +51,11 @@ _BESIDE = 8  # labellings, each with another label than was read, most of which 
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.75  # of what the best family told lately, which is enough
-_POOR = 0.6  # of the bits of a window: where the best family tells less, others may well tell more
-_BORED = 0.05  # of such queries, before which another is still looked for after many
-_NEARLY = 0.95  # of all labellings, in which windows may read all records
-_GRACE = 0.05  # of them, by which they may be behind
+_POOR = 0.6  # of the bits of a window: where the best family tells less, another may well tell more
+_WEARY = 0.8  # by which the chance to try another falls, each time that one was tried
+_CURIOUS = 0.05  # the least such chance
+_NEARLY = 0.95  # of the budget of simulations, in which windows may read all records
+_GRACE = 0.05  # of it, by which they may be late
 _WHOLE = 0.9  # of a class count, told by one query, than which none is looked for that tells more
 _LOOKED = 16  # answers that show how they are rounded
 _LIKED = 8  # failures that one success makes up for
@@ -80,8 +81,8 @@ class Reader:
         failed: How often in a row nothing was found in a family.
         way: What the last query rested on.
         vain: Windows in a row that nothing told enough of.
-        looked: How often another family was looked for beside those that tell something.
-        half: Labellings that were scored, and labels known, when half of the former were spent.
+        looked: How often another family was tried beside those that tell something.
+        half: Simulations that were spent, and labels known, when half of the budget was gone.
         joint: Asks about records one at a time, where nothing tells enough.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
@@ -402,9 +403,9 @@ class Reader:
         return window, None
 
     def _late(self) -> bool:
-        """Whether what is left of the labellings is for asking about one record at a time.
+        """Whether the simulations that are left are for asking about one record at a time.
 
-        The second half of them is, unless windows go on to read records as fast as the rest of it takes.
+        The second half of them is, unless windows read records fast enough to be done with all in time.
         """
         game, known = self.knowledge.game, self.knowledge.known.size
         if game.calls <= game.limit / 2 or game.remembers:
@@ -419,8 +420,8 @@ class Reader:
         What told something last time goes first.
         """
         best = sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
-        curious = best and self.worth[best[0]] < _POOR * math.log2(max(2, len(window)))
-        if curious and self.knowledge.rng.random() < max(_BORED, 0.8**self.looked):
+        poor = best and self.worth[best[0]] < _POOR * math.log2(max(2, len(window)))
+        if poor and self.knowledge.rng.random() < max(_CURIOUS, _WEARY**self.looked):
             self.looked += 1
             best = [*self._some_families(window)[:1], *best]
         yield self._among(window, best)

@@ -24,7 +24,7 @@ _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
 _SEEN = 4  # hypotheses that show whether a statistic is theirs alone
 _SOME = 0.5  # of the submissions that move rows of a part of the records
-_SELDOM = 0.1  # of those where nothing is known of any
+_SELDOM = 0.1  # of the submissions, where nothing is known yet of any of them
 _BITS = 0.05  # of a query that is worth asking
 
 
@@ -183,10 +183,10 @@ def _table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[V
     found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
     if found is not None:
         return found, True
-    if len(hypotheses) > _LISTED:  # with a class count; a few show whether all are worth it
-        some = np.isin(np.arange(len(hypotheses)), knowledge.rng.permutation(len(hypotheses))[:_FEW])
-        few = len(hypotheses) <= 4 * (knowledge.game.n_records + 1) and hypotheses.counted
-        if not few or _listed(knowledge, clean, hypotheses.kept(some)).bits < math.log2(_FEW) / 2:
+    if len(hypotheses) > _LISTED:  # so many are simulated for a class count only, and where a few tell much
+        sample = np.isin(np.arange(len(hypotheses)), knowledge.rng.permutation(len(hypotheses))[:_FEW])
+        listable = hypotheses.counted and len(hypotheses) <= 4 * (knowledge.game.n_records + 1)
+        if not listable or _listed(knowledge, clean, hypotheses.kept(sample)).bits < math.log2(_FEW) / 2:
             return None
     return _listed(knowledge, clean, hypotheses), False
 

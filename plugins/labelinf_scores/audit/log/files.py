@@ -28,7 +28,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.regular import open_regular
 from labelinf_data.encode import is_number
 from labelinf_data.table import columns_of, read_rows, usage_column
-from labelinf_scores.game.solution import again
+from labelinf_scores.game.solution import first_repeated
 
 __all__ = [
     "Labels",
@@ -237,7 +237,7 @@ def _table(path: str, id_column: str) -> _Table:
     has_ids, n_rows = id_column in columns, len(next(iter(columns.values())))
     ids = columns.pop(id_column, [str(row) for row in range(n_rows)])
     if len(set(ids)) != len(ids):
-        row, _ = read_rows(path)[1 + (again(ids) or 0)]
+        row, _ = read_rows(path)[1 + (first_repeated(ids) or 0)]
         raise InputError(f"{path}: column {id_column!r} has the same id twice, or none: row {row}.")
     if not columns:
         raise InputError(f"{path} needs a column beside the ids.")
