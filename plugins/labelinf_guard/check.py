@@ -20,6 +20,7 @@ from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.specs import Spec
 from labelinf_guard.deployment import deployed_board
 from labelinf_guard.remedy import BoardRemedy
+from labelinf_scores.audit.decision import ScorerDecision
 from labelinf_scores.audit.grader_command import lines as grader_lines
 from labelinf_scores.audit.own_tables import graded, own_tables, takes_one_column
 from labelinf_scores.audit.report import Goal, audited
@@ -27,6 +28,7 @@ from labelinf_scores.audit.words import answer
 from labelinf_scores.commands import lines
 from labelinf_scores.game.grader_folders import found_grader, found_tables
 from labelinf_scores.game.host_tables import private_columns, read_table
+from labelinf_scores.game.likeness import Likeness
 from labelinf_scores.game.scorers import ImportedScorer, is_own
 from labelinf_scores.game.signatures import ArgumentForm, ArgumentRole, roles_of
 from labelinf_scores.game.solution import Solution
@@ -72,24 +74,15 @@ class BoardCheck:
         data, whole = _labels(asked), _labels(asked, whole=True)
         gain, queries, table = asked.given["gain"], asked.given.get("queries", 0), _of_tables(asked, scorer, whole)
         named = scorer if table is None else f"{scorer}@{table.label}"
-        try:
-            if table is not None and set(table.columns) - {table.key, table.label, table.usage}:
-                raise InputError("what her other columns do to the score shows on her own table alone.")
-            report = audited(named, data, asked.builder, queries=queries, goal=Goal(aim=gain), progress=asked.progress)
-            decision, leaks, found, said = report.decision, answer(report).leaks, report.found, [*lines(report)]
-        except InputError:
-            if table is None:
-                raise
-            own = graded(scorer, asked.table, asked.column, whole, queries=queries)
-            decision, leaks, found, said = own.decision, own.answer.leaks, None, [*grader_lines(own)]
+        decision, leaks, found, said = _shown(asked, scorer, named, table, data, whole)
         remedy = BoardRemedy.of(whole, found, gain, queries)
-        if remedy.own and table is not None and not takes_one_column(scorer, asked.table, asked.column, whole):
-            remedy = attrs.evolve(remedy, worth=None, wider=0.0, why=_SEVERAL)
         labels = [asked.table, *["--column", asked.column] * bool(asked.column)]
         labels += ["--queries", str(queries)] * bool(queries)
+        audit = ["labelinf", "audit", "scorer", named, "--labels", *labels]
+        if remedy.own and table is not None and not takes_one_column(scorer, asked.table, asked.column, whole):
+            remedy = attrs.evolve(remedy, worth=None, wider=0.0, why=_SEVERAL)
+            audit = ["labelinf", "audit", "grader", scorer, "--solution", asked.table, "--sample", "SUBMISSION.csv"]
         again = ["labelinf", "check", asked.thing, *labels, "--gain", f"{100 * (remedy.wider or gain):g}%"]
-        tables = ["grader", scorer, "--solution", asked.table, "--sample", "SUBMISSION.csv"]
-        closer = ["labelinf", "audit", *(["scorer", named, "--labels", *labels] if remedy.why != _SEVERAL else tables)]
         public = "" if whole.n_records == data.n_records else f" Audited: {data.title.partition(', ')[2]}."
 
         def deploy(folder: Path) -> tuple[str, str]:
@@ -100,10 +93,29 @@ class BoardCheck:
             what=f"{named} on {data.title}",
             decision=decision,
             answer=Answer(leaks=leaks + public, stopped=remedy.sentence()),
-            then=shlex.join([*again, "--deploy", "board"]) if remedy.worth or remedy.wider else asked.command(*closer),
+            then=shlex.join([*again, "--deploy", "board"]) if remedy.worth or remedy.wider else asked.command(*audit),
             lines=(*said, *remedy.lines()),
             deploy=None if remedy.worth is None else deploy,
         )
+
+
+def _shown(
+    asked: CheckQuestion, scorer: str, named: str, table: Solution | None, data: LabelSet, whole: LabelSet
+) -> tuple[ScorerDecision, str, Likeness | None, list[str]]:
+    """Return the decision, what leaks, what the function is like, and all lines.
+
+    A table is audited as labels and predictions; itself, where that fails, or where it has more columns than these.
+    """
+    goal, queries = Goal(aim=asked.given["gain"]), asked.given.get("queries", 0)
+    if table is None or not set(table.columns) - {table.key, table.label, table.usage}:
+        try:
+            report = audited(named, data, asked.builder, queries=queries, goal=goal, progress=asked.progress)
+            return report.decision, answer(report).leaks, report.found, [*lines(report)]
+        except InputError:
+            if table is None:
+                raise
+    own = graded(scorer, asked.table, asked.column, whole, queries=queries)
+    return own.decision, own.answer.leaks, None, [*grader_lines(own)]
 
 
 def _labels(asked: CheckQuestion, *, whole: bool = False) -> LabelSet:
