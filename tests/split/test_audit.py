@@ -120,6 +120,9 @@ def test_check_asks_for_planted_and_for_known_labels_in_one_sentence(
     assert (missing.exit_code, nameless.exit_code) == (Exit.INPUT, Exit.INPUT)
     assert "name the table of its planted labels after it" in missing.stderr
     assert "nothing tells which class is which; it needs columns id and label; and known" in nameless.stderr
+    passed_over = CliRunner().invoke(main, ["check", "run.npz", "c.csv", "--queries", "5"])
+    assert passed_over.exit_code == Exit.INPUT
+    assert "--queries is not used there; leave it out." in passed_over.stderr
     table = folder / both(folder)
     for old, new, said in (
         (",0\n", ",2\n", "'known' must hold 1, or 0 if planted"),
