@@ -44,7 +44,7 @@ def counts_allowance(threat: ThreatModel, against: Callable[[int], float]) -> fl
     well. Where nothing is to be gained by guessing another class than the largest, at the epsilon at which that
     changes, plain randomised response gains ``0.09 / sqrt(N)`` from the counts. The most that *any* mechanism gains is
     a linear program: at most ``1 / N`` to N = 16 (whoever names the one label of a rare class gains ``1/N - 2/N^2``),
-    ``0.25 / sqrt(N)`` beyond, for every N that was computed, 24 at most. That it stays below for all N is not proved;
+    ``0.25 / sqrt(N)`` beyond, of all that was computed, to 22 labels. That it stays below for all N is not proved;
     on average over the counts ``sqrt(ln 2 H(counts) / 2N)`` is (labels one after the other, Pinsker's inequality).
 
     Groups of one size that are alike are exchanged whole, and nothing else is computed of them. Others are not: counts
